@@ -28,6 +28,7 @@ struct tensor_source {
 	char name[NAME];                         /* in the GGUF file */
 	const struct safetensors_tensor *tensor; /* in the folder; NULL: the RoPE factors */
 	uint64_t head; /* rows of one head, where rows change places; 0: rows stay */
+	bool from_one; /* the folder has the difference to 1 */
 };
 
 struct conversion {
@@ -118,6 +119,7 @@ static enum cuttle_status list_folder_tensor(struct conversion *job, const char 
 	list_tensor(job, name, row, rows);
 	job->sources[job->count - 1].tensor = tensor;
 	job->sources[job->count - 1].head = head;
+	job->sources[job->count - 1].from_one = job->shape.kind->gelu && !rows;
 	return CUTTLE_OK;
 }
 
@@ -151,7 +153,9 @@ static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t la
 	     !after},
 	    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", shape->width, 0, 0,
 	     !after},
-	    {"ffn_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0, !first},
+	    {"ffn_norm.weight",
+	     after ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight",
+	     shape->width, 0, 0, !first},
 	    {"ffn_gate.weight", "mlp.gate_proj.weight", shape->width, shape->ffn, 0, false},
 	    {"ffn_up.weight", "mlp.up_proj.weight", shape->width, shape->ffn, 0, false},
 	    {"ffn_down.weight", "mlp.down_proj.weight", shape->ffn, shape->width, 0, false}};
@@ -241,6 +245,8 @@ static enum cuttle_status read_folder_values(void *user, size_t index, uint64_t 
 		status = safetensors_read(job->files, source->tensor, at * type->block_bytes,
 		                          job->bytes, size, error);
 		if (!status) (void)weight_read(type, job->bytes, step, values + done);
+		for (size_t i = 0; !status && source->from_one && i < step; i++)
+			values[done + i] += 1.0f;
 	}
 	return status;
 }

@@ -38,6 +38,14 @@ static const struct hf_kind KINDS[] = {
      .window_if_used = true,
      .still_every = 4},
     {.name = "Olmo2ForCausalLM", .architecture = "olmo2", .width_norms = true, .after_norms = true},
+    {.name = "Gemma3ForCausalLM",
+     .architecture = "gemma3",
+     .head_norms = true,
+     .first_norms = true,
+     .after_norms = true,
+     .gelu = true,
+     .global_every = 6,
+     .head_size = 256},
 };
 
 /* Their names in config.json, and in GGUF. */
@@ -79,17 +87,28 @@ static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *con
 		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
 	return config->kind ? CUTTLE_OK
 	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
-	                           "Granite, SmolLM3 and Olmo2 (ForCausalLM) are converted",
+	                           "Granite, SmolLM3, Olmo2 and Gemma3 (ForCausalLM) are converted",
 	                           name ? name : "not said");
 }
 
-static enum cuttle_status refuse_other_settings(const json_t *root, struct cuttle_error *error) {
-	static const char *const off[] = {"attention_bias",      "mlp_bias",
-	                                  "quantization_config", "logit_scale",
-	                                  "num_local_experts",   "use_qk_norm"};
-	const char *activation = json_string_value(json_object_get(root, "hidden_act"));
-	if (activation && strcmp(activation, "silu") != 0)
-		return FAIL("hidden_act %.40s is not supported", activation);
+static enum cuttle_status refuse_other_settings(const json_t *root, const struct hf_kind *kind_of,
+                                                struct cuttle_error *error) {
+	static const char *const off[] = {"attention_bias",
+	                                  "mlp_bias",
+	                                  "quantization_config",
+	                                  "logit_scale",
+	                                  "num_local_experts",
+	                                  "use_qk_norm",
+	                                  "attn_logit_softcapping",
+	                                  "final_logit_softcapping",
+	                                  "use_bidirectional_attention"};
+	static const char *const activations[] = {"hidden_act", "hidden_activation"};
+	for (size_t i = 0; i < 2; i++) {
+		const char *activation = json_string_value(json_object_get(root, activations[i]));
+		if (activation &&
+		    strcmp(activation, kind_of->gelu ? "gelu_pytorch_tanh" : "silu") != 0)
+			return FAIL("%s %.40s is not supported", activations[i], activation);
+	}
 	for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
 		const json_t *value = json_object_get(root, off[i]);
 		if (value && !json_is_null(value) && !json_is_false(value))
@@ -141,11 +160,31 @@ static enum cuttle_status read_llama3(const json_t *scaling, struct hf_config *c
 	return CUTTLE_OK;
 }
 
+/* Of the layers that slide. Older files have rope_local_base_freq, newer ones an object of rope
+ * settings for each type of layer. */
+static enum cuttle_status read_local_rope(const json_t *root, const json_t *settings,
+                                          struct hf_config *config, struct cuttle_error *error) {
+	const json_t *own = json_object_get(settings, "sliding_attention");
+	const char *kind = json_string_value(json_object_get(own, "rope_type"));
+	if (kind && strcmp(kind, "default") != 0)
+		return FAIL("RoPE scaling %.40s of layers that slide is not supported", kind);
+	if (settings && (!own || !json_object_get(settings, "full_attention")))
+		return FAIL("rope_parameters is not by type of layer");
+	config->local_base = 10000.0;
+	return read_real_number(own ? own : root, own ? "rope_theta" : "rope_local_base_freq", 1.0,
+	                        1e9, &config->local_base, error);
+}
+
 static enum cuttle_status read_rope_settings(const json_t *root, struct hf_config *config,
                                              struct cuttle_error *error) {
 	const json_t *settings = json_object_get(root, "rope_parameters"),
 	             *scaling = json_object_get(root, "rope_scaling");
-	config->rope_base = 10000.0;
+	config->rope_base = config->kind->gelu ? 1e6 : 10000.0;
+	if (config->kind->global_every) {
+		const enum cuttle_status status = read_local_rope(root, settings, config, error);
+		if (status) return status;
+		settings = json_object_get(settings, "full_attention");
+	}
 	enum cuttle_status status =
 	    read_real_number(root, "rope_theta", 1.0, 1e9, &config->rope_base, error);
 	if (!status && settings)
@@ -183,11 +222,41 @@ static enum cuttle_status check_still_layers(const json_t *root, const struct hf
 	return FAIL("no_rope_layer_interval %llu is not supported", (unsigned long long)interval);
 }
 
+/* Nor has it one for Gemma's layers, nor for how it scales queries. */
+static enum cuttle_status check_gemma(const json_t *root, const struct hf_config *config,
+                                      struct cuttle_error *error) {
+	const uint64_t every = config->kind->global_every;
+	if (!every) return CUTTLE_OK;
+	const json_t *types = json_object_get(root, "layer_types"), *type;
+	uint64_t pattern = every;
+	double scalar = 256.0;
+	size_t i;
+	json_array_foreach(types, i, type) {
+		const bool full = !strcmp(json_string_value(type), "full_attention");
+		if (full != ((i + 1) % every == 0)) pattern = 0;
+	}
+	if (!pattern || (json_is_array(types) && json_array_size(types) != config->layers))
+		return FAIL("layer_types is supported for every sixth layer full alone");
+	enum cuttle_status status = CUTTLE_OK;
+	if (!json_is_array(types))
+		status = read_whole_number(root, "sliding_window_pattern", 512, &pattern, error);
+	if (!status)
+		status =
+		    read_real_number(root, "query_pre_attn_scalar", 1.0, 65536.0, &scalar, error);
+	if (status) return status;
+	if (pattern != every)
+		return FAIL("sliding_window_pattern %llu is not supported",
+		            (unsigned long long)pattern);
+	if (scalar != (double)config->head_size || config->layers == 62)
+		return FAIL("query_pre_attn_scalar other than head_dim is not supported");
+	return CUTTLE_OK;
+}
+
 enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
                                   struct cuttle_error *error) {
 	*config = (struct hf_config){0};
 	enum cuttle_status status = read_hf_kind(root, config, error);
-	if (!status) status = refuse_other_settings(root, error);
+	if (!status) status = refuse_other_settings(root, config->kind, error);
 	if (!status)
 		status = read_whole_number(root, "num_hidden_layers", 512, &config->layers, error);
 	if (!status) status = read_whole_number(root, "hidden_size", 65536, &config->width, error);
@@ -219,18 +288,21 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 		status = read_real_number(root, MULTIPLIERS[i][0], 1e-6, 1e6,
 		                          &config->multipliers[i], error);
 	if (!status) status = check_still_layers(root, config, error);
+	if (!status) status = check_gemma(root, config, error);
 	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
 	// sees everything: so we cut the context to the window and compute full attention.
-	uint64_t window = config->context;
+	uint64_t window = config->kind->global_every ? 4096 : config->context;
 	const bool slides = !status && (!config->kind->window_if_used ||
 	                                json_is_true(json_object_get(root, "use_sliding_window")));
 	if (slides) status = read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
 	if (status) return status;
-	if (window < config->context) config->context = window;
+	if (config->kind->global_every) config->window = window;
+	else if (window < config->context) config->context = window;
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
 		return FAIL("heads of %llu are not supported",
 		            (unsigned long long)config->head_size);
-	config->tied = json_is_true(json_object_get(root, "tie_word_embeddings"));
+	const json_t *tied = json_object_get(root, "tie_word_embeddings");
+	config->tied = json_is_true(tied) || (!tied && config->kind->gelu);
 	return read_rope_settings(root, config, error);
 }
 
@@ -268,6 +340,12 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	for (size_t i = 0; config->kind->multipliers && i < HF_MULTIPLIERS; i++)
 		gguf_out_f32(out, make_metadata_key(config, MULTIPLIERS[i][1], key),
 		             (float)config->multipliers[i]);
+	if (config->kind->global_every) {
+		gguf_out_u32(out, make_metadata_key(config, "attention.sliding_window", key),
+		             (uint32_t)config->window);
+		gguf_out_f32(out, make_metadata_key(config, "rope.freq_base_swa", key),
+		             (float)config->local_base);
+	}
 	if (config->linear == 1.0) return;
 	gguf_out_text(out, make_metadata_key(config, "rope.scaling.type", key), "linear", 6);
 	gguf_out_f32(out, make_metadata_key(config, "rope.scaling.factor", key),

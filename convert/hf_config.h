@@ -11,7 +11,8 @@
 enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
 /* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
- * _qwen3, _granite, _smollm3, _olmo2 of transformers. */
+ * _qwen3, _granite, _smollm3, _olmo2,
+ * _gemma3 of transformers. */
 struct hf_kind {
 	const char *name;         /* in config.json, as "LlamaForCausalLM" */
 	const char *architecture; /* general.architecture in GGUF, as "llama" */
@@ -25,6 +26,8 @@ struct hf_kind {
 	bool width_norms;    /* all queries and all keys are normalised */
 	bool first_norms;    /* norms before attention and feed-forward, as in Llama */
 	bool after_norms;    /* norms of what both add */
+	bool gelu;           /* of the GELU with tanh; norms are of 1 + weight, the head is tied */
+	size_t global_every; /* of so many layers the last sees everything, and the others slide */
 	size_t still_every;  /* of so many layers the last does not rotate */
 };
 
@@ -39,6 +42,9 @@ struct hf_config {
 	float rope_factors[HF_HEAD_MOST / 2];
 	bool has_rope_factors;
 	double multipliers[HF_MULTIPLIERS];
+	/* Where global_every is not 0: the window, and the rope base of the layers that slide. */
+	uint64_t window;
+	double local_base;
 	bool tied; /* the head is the embedding */
 };
 

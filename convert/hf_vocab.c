@@ -79,6 +79,11 @@ static bool is_byte_name(const char *text) {
 	       strspn(text + 3, "0123456789ABCDEF") == 2 && text[5] == '>';
 }
 
+static bool is_run_of_spaces(const char *text) {
+	while (!strncmp(text, "\xe2\x96\x81", 3)) text += 3;
+	return !*text;
+}
+
 static enum cuttle_status gather_tokens(struct token_list *tokens, const char *unknown, bool bytes,
                                         struct cuttle_error *error) {
 	const char *text;
@@ -94,8 +99,14 @@ static enum cuttle_status gather_tokens(struct token_list *tokens, const char *u
 		text = json_string_value(json_object_get(value, "content"));
 		if (!text || !*text) return FAIL("an added token has no text");
 		const bool special = json_is_true(json_object_get(value, "special"));
+		// Gemma adds runs of spaces, which are ordinary: text has spaces where they have
+		// U+2581.
+		const bool spaces = bytes && !special && is_run_of_spaces(text);
 		status = set_token(tokens, text, json_object_get(value, "id"),
-		                   special ? CONTROL : USER_DEFINED, error);
+		                   special  ? CONTROL
+		                   : spaces ? NORMAL
+		                            : USER_DEFINED,
+		                   error);
 		if (status) return status;
 	}
 	for (i = 0; i < tokens->size; i++) {
@@ -269,7 +280,13 @@ static int read_space_prefix(const json_t *tokenizer) {
 	if (is_absent(normalizer) && has_type(pre, "Metaspace") &&
 	    json_is_false(json_object_get(pre, "split")) && scheme)
 		return strcmp(scheme, "never") != 0;
-	if (!is_absent(pre)) return -1;
+	// Gemma's would split at spaces, but its normalizer leaves none.
+	const char *at =
+	    json_string_value(json_object_get(json_object_get(pre, "pattern"), "String"));
+	const char *behavior = json_string_value(json_object_get(pre, "behavior"));
+	const bool idle = has_type(pre, "Split") && at && !strcmp(at, " ") && behavior &&
+	                  !strcmp(behavior, "MergedWithPrevious");
+	if (!is_absent(pre) && !idle) return -1;
 	int prefix = 0, spaces = 0;
 	const json_t *parts = json_object_get(normalizer, "normalizers"), *part;
 	const size_t count = has_type(normalizer, "Sequence") ? json_array_size(parts) : 1;

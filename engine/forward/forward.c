@@ -66,6 +66,8 @@ struct forward {
 	struct attention_segment *segments;
 	float *panel; /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
 
+	/* [max_tokens][rotated/2][2]: those of layers that slide, if there are any */
+	float *local_cos_sin;
 	float *cos_sin; /* [max_tokens][rotated/2][2]: cosine and sine of each position's angles */
 
 	// The call in progress: tasks read it.
@@ -130,6 +132,8 @@ static bool lay_out_forward(struct forward *f, struct region *region, size_t *to
 	     f->most_segments * sizeof *f->segments},
 	    {(void **)&f->groups, f->max_rows, sizeof *f->groups},
 	    {(void **)&f->panel, threads, panel * sizeof(float)},
+	    {(void **)&f->local_cos_sin, m->local_base > 0.0 ? f->max_tokens : 0,
+	     m->rotated * sizeof(float)},
 	    {(void **)&f->cos_sin, f->max_tokens, m->rotated * sizeof(float)},
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -179,9 +183,13 @@ enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_
 		return status;
 	}
 	lay_out_forward(f, &f->region, NULL);
-	for (size_t position = 0; position < max_tokens; position++)
-		rope_angles(position, model->rope_frequencies, model->rotated,
-		            f->cos_sin + position * model->rotated);
+	for (size_t position = 0; position < max_tokens; position++) {
+		const size_t at = position * model->rotated;
+		rope_angles(position, model->rope_frequencies, model->rotated, f->cos_sin + at);
+		if (model->local_frequencies)
+			rope_angles(position, model->local_frequencies, model->rotated,
+			            f->local_cos_sin + at);
+	}
 	*out = f;
 	return CUTTLE_OK;
 }
@@ -335,11 +343,13 @@ static void norm_heads(const struct model *m, float *x, const float *weight, siz
 }
 
 /* The angles of that position; NULL where the layer does not rotate. Example: still_every = 4,
- * so layers 3, 7, 11 and so on do not. */
+ * so layers 3, 7, 11 and so on do not. With global_every = 6, layers 0 to 4 have local angles. */
 static const float *angles_of(const struct forward *f, size_t position) {
-	const size_t every = f->model->architecture->still_every;
-	if (every && (f->layer + 1) % every == 0) return NULL;
-	return f->cos_sin + position * f->model->rotated;
+	const struct architecture *a = f->model->architecture;
+	const size_t at = position * f->model->rotated;
+	if (a->still_every && (f->layer + 1) % a->still_every == 0) return NULL;
+	if (a->global_every && (f->layer + 1) % a->global_every) return f->local_cos_sin + at;
+	return f->cos_sin + at;
 }
 
 static void rotate_and_store_row(struct forward *f, size_t row) {
@@ -374,7 +384,9 @@ static void prepare_ffn_row(struct forward *f, size_t row) {
 
 static void activate_ffn_row(struct forward *f, size_t row) {
 	const size_t ffn = f->model->ffn;
-	kernels_get()->swiglu(f->gate + row * ffn, f->up + row * ffn, ffn, f->normed + row * ffn);
+	swiglu_fn *activate =
+	    f->model->architecture->gelu ? kernels_get()->geglu : kernels_get()->swiglu;
+	activate(f->gate + row * ffn, f->up + row * ffn, ffn, f->normed + row * ffn);
 	quantise_row(f, row, ffn);
 }
 

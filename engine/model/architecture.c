@@ -26,6 +26,13 @@ static const struct architecture architectures[] = {
     {.name = "granite", .multipliers = true, .first_norms = true},
     {.name = "smollm3", .still_every = 4, .first_norms = true},
     {.name = "olmo2", .rotates_halves = true, .width_norms = true, .after_norms = true},
+    {.name = "gemma3",
+     .rotates_halves = true,
+     .head_norms = true,
+     .first_norms = true,
+     .after_norms = true,
+     .gelu = true,
+     .global_every = 6},
 };
 
 struct hyper_reader {
@@ -106,6 +113,8 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 	    "use_parallel_residual"};
 	static const char *const multipliers[] = {"attention.scale", "logit_scale",
 	                                          "residual_scale", "embedding_scale"};
+	static const char *const sliding[] = {"attention.sliding_window_pattern",
+	                                      "rope.freq_base_swa"};
 	const char *const name = r->model->architecture->name;
 	const size_t prefix = strlen(name) + 1;
 	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
@@ -117,6 +126,7 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
 		if (AMONG(own, known)) continue;
 		if (r->model->architecture->multipliers && AMONG(own, multipliers)) continue;
+		if (r->model->architecture->global_every && AMONG(own, sliding)) continue;
 		if (AMONG(own, zero_only)) {
 			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
 			if (is_switched_off(r) || is_qwen_leftover(r, own)) continue;
@@ -170,6 +180,10 @@ static enum cuttle_status read_multipliers(struct hyper_reader *r) {
 	struct model *m = r->model;
 	m->embedding_scale = m->residual_scale = m->logit_divisor = 1.0f;
 	m->attention_scale = 1.0f / sqrtf((float)m->head_size);
+	if (m->architecture->gelu) m->embedding_scale = sqrtf((float)m->width);
+	// Gemma 3 of 27B, which alone has 62 layers, divides by another root: of width / heads.
+	if (m->architecture->gelu && m->layers == 62)
+		m->attention_scale = 1.0f / sqrtf((float)m->width / (float)m->heads);
 	if (!m->architecture->multipliers) return CUTTLE_OK;
 	enum cuttle_status status;
 	if ((status = read_multiplier(r, "embedding_scale", &m->embedding_scale)) ||
@@ -180,16 +194,38 @@ static enum cuttle_status read_multipliers(struct hyper_reader *r) {
 	return CUTTLE_OK;
 }
 
+static enum cuttle_status read_rope_base(struct hyper_reader *r, const char *name, double *base) {
+	const enum cuttle_status status =
+	    gguf_float(r->file, write_full_key(r, name), false, base, r->error);
+	if (status) return status;
+	if (!(*base >= 1.0 && *base <= 1e9))
+		return status_fail(r->error, CUTTLE_MODEL, "model: rope base out of range");
+	return CUTTLE_OK;
+}
+
+/* Reads what the layers that slide have of their own. */
+static enum cuttle_status read_sliding(struct hyper_reader *r) {
+	struct model *m = r->model;
+	size_t every = m->architecture->global_every;
+	if (!every) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    read_size(r, "attention.sliding_window_pattern", false, every, every, &every);
+	if (status) return status;
+	m->local_base = 10000.0;
+	return read_rope_base(r, "rope.freq_base_swa", &m->local_base);
+}
+
 /* Reads the longest context: the least of the file's own length, MAX_CONTEXT, and the sliding
  * window if there is one. */
 static enum cuttle_status read_context(struct hyper_reader *r) {
 	struct model *m = r->model;
+	const bool slides = m->architecture->global_every != 0;
 	size_t window = 0;
 	enum cuttle_status status;
 	if ((status = read_size(r, "context_length", true, 16, UINT32_MAX, &m->context)) ||
-	    (status = read_size(r, "attention.sliding_window", false, 0, UINT32_MAX, &window)))
+	    (status = read_size(r, "attention.sliding_window", slides, 0, UINT32_MAX, &window)))
 		return status;
-	if (window && window < 16)
+	if ((window || slides) && window < 16)
 		return status_fail(r->error, CUTTLE_MODEL, "model: %s is too small", r->key);
 	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
 	if (window && window < m->context) m->context = window;
@@ -234,7 +270,7 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	if (!r->model->architecture)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: architecture \"%.*s\" is not supported (only llama, "
-		                   "qwen2, qwen3, granite, smollm3, olmo2)",
+		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3)",
 		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }
@@ -253,11 +289,10 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 	    (status = read_size(&r, "embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
 	    (status = read_size(&r, "feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
 	    (status = read_context(&r)) || (status = read_heads(&r)) ||
-	    (status = read_multipliers(&r)) ||
+	    (status = read_multipliers(&r)) || (status = read_sliding(&r)) ||
 	    (status = gguf_float(file, write_full_key(&r, "attention.layer_norm_rms_epsilon"), true,
 	                         &epsilon, error)) ||
-	    (status =
-	         gguf_float(file, write_full_key(&r, "rope.freq_base"), false, rope_base, error)) ||
+	    (status = read_rope_base(&r, "rope.freq_base", rope_base)) ||
 	    (status = read_rope_scale(&r, rope_scale)))
 		return status;
 	m->norm_epsilon = (float)epsilon;
@@ -265,7 +300,5 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 		return status_fail(error, CUTTLE_MODEL, "model: widths must be multiples of 32");
 	if (!(epsilon > 0.0 && epsilon < 1.0))
 		return status_fail(error, CUTTLE_MODEL, "model: norm epsilon out of range");
-	if (!(*rope_base >= 1.0 && *rope_base <= 1e9))
-		return status_fail(error, CUTTLE_MODEL, "model: rope base out of range");
 	return CUTTLE_OK;
 }

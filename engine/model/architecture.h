@@ -6,7 +6,8 @@
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
 // Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
-// Qwen3, Granite, SmolLM3 and OLMo 2.
+// Qwen3, Granite, SmolLM3, OLMo 2 and
+// Gemma 3.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 
@@ -24,6 +25,9 @@ struct architecture {
 	bool width_norms;    /* RMS norms of all queries and of all keys, before the rotation */
 	bool first_norms;    /* RMS norms before attention and feed-forward, as in Llama */
 	bool after_norms;    /* RMS norms of what both add to x */
+	bool gelu; /* the gate is GELU with tanh, not SiLU; embeddings times sqrt(width) */
+	size_t global_every; /* of so many layers the last sees everything and has the base of the
+	                        file; the others slide, with a base of their own; 0 = all see it */
 	size_t still_every;  /* of so many layers the last does not rotate; 0 = all rotate */
 };
 

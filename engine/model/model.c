@@ -318,6 +318,10 @@ static enum cuttle_status read_rope_factors(struct builder *b, double base, doub
 	if (!m->rope_frequencies) return status_fail(b->error, CUTTLE_NOMEM, "out of memory");
 	rope_frequencies(base, m->rotated, factors_tensor ? factors : NULL, scale,
 	                 m->rope_frequencies);
+	if (m->local_base == 0.0) return CUTTLE_OK;
+	m->local_frequencies = malloc(m->rotated / 2 * sizeof *m->local_frequencies);
+	if (!m->local_frequencies) return status_fail(b->error, CUTTLE_NOMEM, "out of memory");
+	rope_frequencies(m->local_base, m->rotated, NULL, 1.0, m->local_frequencies);
 	return CUTTLE_OK;
 }
 
@@ -536,6 +540,7 @@ void model_release(struct model *model) {
 	region_unmap(&model->weights, false);
 	free(model->layer);
 	free(model->rope_frequencies);
+	free(model->local_frequencies);
 	vocab_free(&model->vocab);
 	threads_free(&model->threads);
 }

@@ -206,6 +206,17 @@ static void test_family_settings(void **state) {
 	    {"SmolLM3", "{\"no_rope_layer_interval\":2}", "no_rope_layer_interval 2"},
 	    {"SmolLM3", "{\"no_rope_layers\":[1,1,0,1,1]}", "no_rope_layers"},
 	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0]}", "no_rope_layers"},
+	    {"Gemma3", "{\"hidden_activation\":\"gelu_pytorch_tanh\",\"sliding_window\":64}", NULL},
+	    {"Gemma3", "{\"hidden_activation\":\"silu\"}", "hidden_activation silu"},
+	    {"Gemma3", "{\"final_logit_softcapping\":30.0}", "final_logit_softcapping"},
+	    {"Gemma3", "{\"query_pre_attn_scalar\":168}", "query_pre_attn_scalar"},
+	    {"Gemma3", "{\"sliding_window_pattern\":2}", "sliding_window_pattern 2"},
+	    {"Gemma3", "{\"rope_local_base_freq\":0}", "rope_local_base_freq must be"},
+	    {"Gemma3",
+	     "{\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\","
+	     "\"sliding_attention\",\"sliding_attention\"]}",
+	     "layer_types"},
+	    {"Gemma3", "{\"rope_parameters\":{\"rope_type\":\"default\"}}", "type of layer"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *root = json_pack(

@@ -27,7 +27,9 @@ struct shape {
 	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
 	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
 	double extra;
-	size_t layers; /* 0 = LAYERS */
+	size_t layers;   /* 0 = LAYERS */
+	uint32_t window; /* of Gemma's layers that slide */
+	bool gemma;      /* as Gemma 3: of every sixth layer the base, of the others 10000 */
 	bool after; /* norms after attention and feed-forward, none before; q and k norms of all */
 	size_t still_every; /* of so many layers the last does not rotate */
 	double embedding, residual, attention, logit; /* multipliers; embedding 0 = no keys */
@@ -104,6 +106,19 @@ static const struct shape shapes[] = {
      .base = 500000,
      .after = true,
      .halves = true},
+    {.architecture = "gemma3",
+     .kv_heads = 1,
+     .head_size = 32,
+     .rotated = 32,
+     .base = 1e6,
+     .linear = 8,
+     .layers = 6,
+     .tied = true,
+     .gemma = true,
+     .window = 128,
+     .head_norms = true,
+     .halves = true,
+     .lengths = true},
 };
 
 /* The shape of that architecture. */
@@ -160,6 +175,7 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_f32(writer, key(s, "rope.freq_base"), (float)s->base);
 	if (s->linear > 0) gguf_write_f32(writer, key(s, "rope.scaling.factor"), (float)s->linear);
 	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
+	if (s->gemma) gguf_write_u32(writer, key(s, "attention.sliding_window"), s->window);
 	if (s->embedding != 0) {
 		gguf_write_f32(writer, key(s, "embedding_scale"), (float)s->embedding);
 		gguf_write_f32(writer, key(s, "residual_scale"), (float)s->residual);
@@ -182,8 +198,8 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 		bool absent;
 	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
 	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
-	               {"post_attention_norm.weight", WIDTH, 1, 1, 0.5f, !s->after},
-	               {"post_ffw_norm.weight", WIDTH, 1, 1, 0.5f, !s->after},
+	               {"post_attention_norm.weight", WIDTH, 1, 1, 0.5f, !s->after && !s->gemma},
+	               {"post_ffw_norm.weight", WIDTH, 1, 1, 0.5f, !s->after && !s->gemma},
 	               {"attn_q_norm.weight", query, 1, 1, 0.5f, !s->after},
 	               {"attn_k_norm.weight", kv, 1, 1, 0.5f, !s->after},
 	               {"attn_q.weight", WIDTH, query, 0, 0.4f, false},
@@ -245,11 +261,12 @@ static void rms_norm(const float *weight, const double *x, size_t n, double *out
 		out[i] = x[i] / sqrt(squares / (double)n + (double)1e-3f) * (double)weight[i];
 }
 
-static void rotate(const struct shape *s, const float *factors, double *head, size_t position) {
+static void rotate(const struct shape *s, const float *factors, double *head, size_t position,
+                   bool local) {
 	for (size_t i = 0; i < s->rotated / 2; i++) {
-		double angle =
-		    (double)position * pow(s->base, -2.0 * (double)i / (double)s->rotated);
-		if (s->linear > 0) angle /= s->linear;
+		double angle = (double)position *
+		               pow(local ? 10000 : s->base, -2.0 * (double)i / (double)s->rotated);
+		if (s->linear > 0 && !local) angle /= s->linear;
 		if (factors) angle /= (double)factors[i];
 		const size_t first = s->halves ? i : 2 * i,
 		             second = s->halves ? i + s->rotated / 2 : 2 * i + 1;
@@ -290,7 +307,8 @@ static void project(const struct shape *s, const struct gguf *file, int layer, s
 			                 h < HEADS ? "attn_q_norm.weight" : "attn_k_norm.weight"),
 			         head, size, head);
 		if (!s->still_every || ((size_t)layer + 1) % s->still_every)
-			rotate(s, weights(file, -1, "rope_freqs.weight"), head, t);
+			rotate(s, weights(file, -1, "rope_freqs.weight"), head, t,
+			       s->gemma && (layer + 1) % 6);
 	}
 	keep(keys[t], kv);
 	keep(values[t], kv);
@@ -328,7 +346,10 @@ static void feed_forward(const struct shape *s, const struct gguf *file, int lay
 	rms_norm(weights(file, layer, "ffn_norm.weight"), x, WIDTH, normed);
 	linear(weights(file, layer, "ffn_gate.weight"), NULL, normed, WIDTH, FFN, gate);
 	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
-	for (size_t i = 0; i < FFN; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
+	for (size_t i = 0; i < FFN; i++) {
+		const double g = gate[i], bent = sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
+		gate[i] = (s->gemma ? 0.5 * g * (1 + tanh(bent)) : g / (1 + exp(-g))) * up[i];
+	}
 	linear(weights(file, layer, "ffn_down.weight"), NULL, gate, FFN, WIDTH, down);
 	rms_norm(weights(file, layer, "post_ffw_norm.weight"), down, WIDTH, down);
 	add_branch(s, down, x);
@@ -342,7 +363,9 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 	for (size_t t = 0; t < TOKENS; t++)
 		for (size_t i = 0; i < WIDTH; i++)
 			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i] *
-			               (s->embedding != 0 ? s->embedding : 1);
+			               (s->embedding != 0 ? s->embedding
+			                : s->gemma        ? sqrt(WIDTH)
+			                                  : 1);
 	for (int layer = 0; layer < (int)layers_of(s); layer++) {
 		for (size_t t = 0; t < TOKENS; t++) project(s, file, layer, t);
 		for (size_t t = 0; t < TOKENS; t++) {
@@ -487,6 +510,48 @@ static void test_refusals(void **state) {
 	assert_refused(shape, "blk.1.ffn_norm.weight is not supported in olmo2");
 }
 
+/* What Gemma's keys may say of its layers, and its scale of queries in the one of 27B. */
+static void test_gemma_keys(void **state) {
+	(void)state;
+	struct shape shape = shape_of("gemma3");
+	shape.extra_key = "attn_logit_softcapping";
+	shape.extra = 30;
+	assert_refused(shape, "gemma3.attn_logit_softcapping is not supported");
+	shape.extra_key = "rope.freq_base_swa";
+	static const double bad[] = {0, NAN, INFINITY, -1};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		shape.extra = bad[i];
+		assert_refused(shape, "rope base out of range");
+	}
+	shape.extra_key = NULL;
+	shape.window = 0;
+	assert_refused(shape, "gemma3.attention.sliding_window is too small");
+	shape.window = 128;
+	for (uint32_t pattern = 5; pattern <= 6; pattern++) {
+		size_t size;
+		struct gguf_writer *writer = gguf_writer_new();
+		shape.extra_key = NULL;
+		shape.layers = 62;
+		write_keys(writer, &shape);
+		gguf_write_u32(writer, "gemma3.attention.sliding_window_pattern", pattern);
+		uint8_t *bytes = gguf_writer_finish(&writer, &size);
+		struct gguf *file;
+		struct model model = {0};
+		double base, scale;
+		struct cuttle_error error = {""};
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(architecture_read(file, &model, &base, &scale, &error),
+		                 pattern == 6 ? CUTTLE_OK : CUTTLE_MODEL);
+		if (pattern == 5) assert_non_null(strstr(error.message, "sliding_window_pattern"));
+		else {
+			assert_true(model.attention_scale == 0.25f && model.context == 128);
+			assert_true(model.local_base == 10000.0 && base == 1e6 && scale == 8);
+		}
+		gguf_free(&file);
+		free(bytes);
+	}
+}
+
 /* A multiplier that is missing, or that would make everything 0 or nothing a number. */
 static void test_multipliers(void **state) {
 	(void)state;
@@ -602,7 +667,8 @@ static void test_rope_types(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_against_definitions), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_multipliers),         cmocka_unit_test(test_qwen_leftovers),
-	    cmocka_unit_test(test_sliding_window),      cmocka_unit_test(test_rope_types)};
+	    cmocka_unit_test(test_multipliers),         cmocka_unit_test(test_gemma_keys),
+	    cmocka_unit_test(test_qwen_leftovers),      cmocka_unit_test(test_sliding_window),
+	    cmocka_unit_test(test_rope_types)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

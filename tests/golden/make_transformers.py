@@ -32,6 +32,9 @@ MODELS = {
                                 tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e7))),
     "smollm3": ("SmolLM3", dict(num_hidden_layers=5, pad_token_id=None, tie_word_embeddings=True,
                                 rope_parameters=dict(rope_type="default", rope_theta=5e6))),
+    "gemma3": ("Gemma3", dict(num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=512, rms_norm_eps=0.1, pad_token_id=None,
+                              rope_parameters=dict(full_attention=dict(rope_type="linear", rope_theta=1e6, factor=8.0),
+                                                   sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
     "olmo2": ("Olmo2", dict(pad_token_id=None, rms_norm_eps=0.05, rope_parameters=dict(rope_type="default", rope_theta=5e5))),
 }
 
@@ -48,10 +51,11 @@ def random(name, count):
         return ((x ^ x >> np.uint64(31)) >> np.uint64(56)).astype(np.float64)
 
 
-def weights(name, shape):
+def weights(family, name, shape):
     bytes = random(name, int(np.prod(shape)))
     if len(shape) == 1:
         values = (bytes - 128) / 512 if name.endswith(".bias") else (64 + bytes // 2) / (256 if name == "model.norm.weight" else 128)
+        values -= family == "Gemma3" and not name.endswith(".bias")  # which keeps the difference to 1
     elif "embed_tokens" in name or "lm_head" in name:
         values = (bytes - 128) / 256
     else:
@@ -69,11 +73,11 @@ ids = [int(byte) % WORDS for byte in random("ids", TOKENS)]
 print(f"# by make_transformers.py, torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}")
 for name in sys.argv[1:] or MODELS:
     family, settings = MODELS[name]
-    config = getattr(transformers, family + "Config")(**{**SIZES, **settings})
+    config = getattr(transformers, family + ("TextConfig" if family == "Gemma3" else "Config"))(**{**SIZES, **settings})
     config._attn_implementation = "eager"
     model = getattr(transformers, family + "ForCausalLM")(config).float().eval()
     for tensor, parameter in model.named_parameters():
-        parameter.data = weights(tensor, tuple(parameter.shape))
+        parameter.data = weights(family, tensor, tuple(parameter.shape))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         saved = json.load(open(os.path.join(folder, "config.json")))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -10,7 +10,7 @@ import sys
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import Gemma3ForCausalLM, Gemma3TextConfig, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 from transformers import Olmo2Config, Olmo2ForCausalLM, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
 
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -79,6 +79,33 @@ def sentencepiece_tokenizer():
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
 
 
+def gemma_tokenizer():
+    """As sentencepiece_tokenizer, but nothing is put before a text, and runs of spaces and of line breaks are added tokens."""
+    normalizer = normalizers.Replace(" ", "\u2581")
+    split = pre_tokenizers.Split(" ", "merged_with_previous")
+    trained = Tokenizer(models.BPE())
+    trained.normalizer, trained.pre_tokenizer = normalizer, pre_tokenizers.Split("\u2581", "merged_with_next")
+    trained.train_from_iterator(prose, trainers.BpeTrainer(vocab_size=600, show_progress=False))
+    by_id = sorted(trained.get_vocab(), key=trained.get_vocab().get)
+    runs = ["\u2581" * count for count in range(2, 32)]
+    breaks = ["\n" * count for count in range(1, 32)]
+    words, letters = [t for t in by_id if len(t) > 1 and t not in runs], [t for t in by_id if len(t) == 1 and t != "\n"]
+    specials = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"]
+    tokens = specials + breaks + runs + [f"<0x{i:02X}>" for i in range(256)] + words + letters
+    vocab = {token: i for i, token in enumerate(tokens)}
+    merges = []
+    for word in runs + words:
+        halves = [(word[:i], word[i:]) for i in range(1, len(word)) if word[:i] in vocab and word[i:] in vocab]
+        merges += sorted(halves, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
+    tokenizer = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, split
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in specials])
+    tokenizer.add_tokens([AddedToken(t, special=False, normalized=False) for t in breaks + runs])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", 2)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<bos>", eos_token="<eos>", unk_token="<unk>", pad_token="<pad>")
+
+
 def make(kind, size):
     torch.manual_seed(1)
     common = dict(hidden_size=128, intermediate_size=320, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2,
@@ -107,6 +134,10 @@ def make(kind, size):
         tokenizer = llama3_tokenizer()
         common.update(num_hidden_layers=5, pad_token_id=None)
         model = SmolLM3ForCausalLM(SmolLM3Config(vocab_size=1024, tie_word_embeddings=True, **common))
+    elif kind == "gemma3":
+        tokenizer = gemma_tokenizer()
+        common.update(num_hidden_layers=7)
+        model = Gemma3ForCausalLM(Gemma3TextConfig(vocab_size=len(tokenizer), head_dim=32, query_pre_attn_scalar=32, sliding_window=512, **common))
     elif kind == "olmo2":
         tokenizer = olmo2_tokenizer()
         model = Olmo2ForCausalLM(Olmo2Config(vocab_size=1024, **common))
