@@ -46,6 +46,7 @@ static const struct hf_kind KINDS[] = {
      .gelu = true,
      .global_every = 6,
      .head_size = 256},
+    {.name = "Phi3ForCausalLM", .architecture = "phi3", .fused = true, .first_norms = true},
 };
 
 /* Their names in config.json, and in GGUF. */
@@ -85,10 +86,11 @@ static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *con
 	    json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 	for (size_t i = 0; name && i < sizeof KINDS / sizeof *KINDS; i++)
 		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
-	return config->kind ? CUTTLE_OK
-	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
-	                           "Granite, SmolLM3, Olmo2 and Gemma3 (ForCausalLM) are converted",
-	                           name ? name : "not said");
+	return config->kind
+	           ? CUTTLE_OK
+	           : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
+	                  "Granite, SmolLM3, Olmo2, Gemma3 and Phi3 (ForCausalLM) are converted",
+	                  name ? name : "not said");
 }
 
 static enum cuttle_status refuse_other_settings(const json_t *root, const struct hf_kind *kind_of,
@@ -118,7 +120,7 @@ static enum cuttle_status refuse_other_settings(const json_t *root, const struct
 	if (!part)
 		part = json_object_get(json_object_get(root, "rope_parameters"),
 		                       "partial_rotary_factor");
-	if (json_is_number(part) && json_number_value(part) != 1.0)
+	if (json_is_number(part) && json_number_value(part) != 1.0 && !kind_of->fused)
 		return FAIL("partial_rotary_factor is not supported");
 	size_t i;
 	json_array_foreach(json_object_get(root, "layer_types"), i, kind) {
@@ -175,6 +177,38 @@ static enum cuttle_status read_local_rope(const json_t *root, const json_t *sett
 	                        1e9, &config->local_base, error);
 }
 
+/* Of the two lists of divisors, the short one holds up to the length of the first training, and the
+ * context ends there (engine/model/architecture.c says why). */
+static enum cuttle_status read_longrope_scaling(const json_t *root, const json_t *scaling,
+                                                struct hf_config *config,
+                                                struct cuttle_error *error) {
+	const json_t *list = json_object_get(scaling, "short_factor"), *divisor;
+	static const char first_key[] = "original_max_position_embeddings";
+	uint64_t first = 0;
+	double gain = 0.0;
+	size_t i;
+	enum cuttle_status status =
+	    read_whole_number(json_object_get(scaling, first_key) ? scaling : root, first_key,
+	                      UINT32_MAX, &first, error);
+	if (status) return status;
+	if (first < 16) return FAIL("%s is too small", first_key);
+	const double stretched = (double)config->context / (double)first;
+	gain = stretched > 1.0 ? sqrt(1.0 + log(stretched) / log((double)first)) : 1.0;
+	status = read_real_number(scaling, "attention_factor", 0.01, 100.0, &gain, error);
+	if (status) return status;
+	if (json_array_size(list) != config->rotated / 2)
+		return FAIL("short_factor must have a number for each pair that rotates");
+	json_array_foreach(list, i, divisor) {
+		config->rope_factors[i] = (float)json_number_value(divisor);
+		if (!(config->rope_factors[i] > 0.0f && config->rope_factors[i] < 1e6f))
+			return FAIL("short_factor must have numbers above 0");
+	}
+	config->has_rope_factors = true;
+	config->rope_gain = gain;
+	if (first < config->context) config->context = first;
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status read_rope_settings(const json_t *root, struct hf_config *config,
                                              struct cuttle_error *error) {
 	const json_t *settings = json_object_get(root, "rope_parameters"),
@@ -197,7 +231,10 @@ static enum cuttle_status read_rope_settings(const json_t *root, struct hf_confi
 	const char *kind = json_string_value(json_object_get(scaling, "rope_type"));
 	if (!kind) kind = json_string_value(json_object_get(scaling, "type"));
 	if (!kind || !strcmp(kind, "default")) return CUTTLE_OK;
-	if (!strcmp(kind, "llama3")) return read_llama3(scaling, config, error);
+	if (!strcmp(kind, "longrope") && config->kind->fused)
+		return read_longrope_scaling(root, scaling, config, error);
+	if (!strcmp(kind, "llama3") && !config->kind->fused)
+		return read_llama3(scaling, config, error);
 	if (strcmp(kind, "linear") != 0) return FAIL("RoPE scaling %.40s is not supported", kind);
 	config->linear = 0.0;
 	return read_real_number(scaling, "factor", 1.0, 1e4, &config->linear, error);
@@ -301,6 +338,16 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
 		return FAIL("heads of %llu are not supported",
 		            (unsigned long long)config->head_size);
+	double part = 1.0;
+	const json_t *own = json_object_get(root, "rope_parameters");
+	status = read_real_number(json_object_get(own, "partial_rotary_factor") ? own : root,
+	                          "partial_rotary_factor", 1e-3, 1.0, &part, error);
+	if (status) return status;
+	config->rope_gain = 1.0;
+	config->rotated = (uint64_t)((double)config->head_size * part);
+	if (!config->rotated || config->rotated % 2)
+		return FAIL("%llu numbers of a head that rotate are not supported",
+		            (unsigned long long)config->rotated);
 	const json_t *tied = json_object_get(root, "tie_word_embeddings");
 	config->tied = json_is_true(tied) || (!tied && config->kind->gelu);
 	return read_rope_settings(root, config, error);
@@ -325,7 +372,7 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	             {"attention.head_count_kv", config->kv_heads},
 	             {"attention.key_length", config->head_size},
 	             {"attention.value_length", config->head_size},
-	             {"rope.dimension_count", config->head_size},
+	             {"rope.dimension_count", config->rotated},
 	             {"vocab_size", config->vocab}};
 	char key[64];
 	gguf_out_text(out, "general.architecture", config->kind->architecture,
@@ -345,6 +392,13 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 		             (uint32_t)config->window);
 		gguf_out_f32(out, make_metadata_key(config, "rope.freq_base_swa", key),
 		             (float)config->local_base);
+	}
+	if (config->kind->fused && config->has_rope_factors) {
+		gguf_out_u32(out,
+		             make_metadata_key(config, "rope.scaling.original_context_length", key),
+		             (uint32_t)config->context);
+		gguf_out_f32(out, make_metadata_key(config, "rope.scaling.attn_factor", key),
+		             (float)config->rope_gain);
 	}
 	if (config->linear == 1.0) return;
 	gguf_out_text(out, make_metadata_key(config, "rope.scaling.type", key), "linear", 6);

@@ -186,6 +186,8 @@ enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_
 	for (size_t position = 0; position < max_tokens; position++) {
 		const size_t at = position * model->rotated;
 		rope_angles(position, model->rope_frequencies, model->rotated, f->cos_sin + at);
+		for (size_t i = 0; model->rope_gain != 1.0f && i < model->rotated; i++)
+			f->cos_sin[at + i] *= model->rope_gain;
 		if (model->local_frequencies)
 			rope_angles(position, model->local_frequencies, model->rotated,
 			            f->local_cos_sin + at);

@@ -33,6 +33,7 @@ static const struct architecture architectures[] = {
      .after_norms = true,
      .gelu = true,
      .global_every = 6},
+    {.name = "phi3", .rotates_halves = true, .fused = true, .first_norms = true},
 };
 
 struct hyper_reader {
@@ -113,6 +114,8 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 	    "use_parallel_residual"};
 	static const char *const multipliers[] = {"attention.scale", "logit_scale",
 	                                          "residual_scale", "embedding_scale"};
+	// Of longrope, what read_longrope reads.
+	static const char *const fused[] = {"rope.scaling.attn_factor"};
 	static const char *const sliding[] = {"attention.sliding_window_pattern",
 	                                      "rope.freq_base_swa"};
 	const char *const name = r->model->architecture->name;
@@ -126,6 +129,7 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
 		if (AMONG(own, known)) continue;
 		if (r->model->architecture->multipliers && AMONG(own, multipliers)) continue;
+		if (r->model->architecture->fused && AMONG(own, fused)) continue;
 		if (r->model->architecture->global_every && AMONG(own, sliding)) continue;
 		if (AMONG(own, zero_only)) {
 			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
@@ -144,7 +148,9 @@ static enum cuttle_status read_rope_scale(struct hyper_reader *r, double *scale)
 	enum cuttle_status status =
 	    gguf_text(r->file, write_full_key(r, "rope.scaling.type"), false, &type, r->error);
 	if (status) return status;
-	const bool none = is_among(type, (const char *const[]){"none"}, 1);
+	const bool none =
+	    is_among(type, (const char *const[]){"none"}, 1) ||
+	    (r->model->architecture->fused && is_among(type, (const char *const[]){"longrope"}, 1));
 	if (!none && !is_among(type, (const char *const[]){"linear"}, 1))
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: rope scaling \"%.*s\" is not supported",
@@ -200,6 +206,29 @@ static enum cuttle_status read_rope_base(struct hyper_reader *r, const char *nam
 	if (status) return status;
 	if (!(*base >= 1.0 && *base <= 1e9))
 		return status_fail(r->error, CUTTLE_MODEL, "model: rope base out of range");
+	return CUTTLE_OK;
+}
+
+/* Longrope has a factor for each pair up to the length of the first training, and others beyond.
+ * Keys are kept as they were turned, so one context can only have one kind: it ends at that
+ * length. Source: Ding et al. 2024 (LongRoPE), and Phi-3's config.json. */
+static enum cuttle_status read_longrope(struct hyper_reader *r) {
+	struct model *m = r->model;
+	double factor = 1.0;
+	m->rope_gain = 1.0f;
+	if (!m->architecture->fused) return CUTTLE_OK;
+	size_t first = m->context;
+	enum cuttle_status status =
+	    read_size(r, "rope.scaling.original_context_length", false, 16, UINT32_MAX, &first);
+	if (!status)
+		status = gguf_float(r->file, write_full_key(r, "rope.scaling.attn_factor"), false,
+		                    &factor, r->error);
+	if (status) return status;
+	if (!(factor >= 1e-2 && factor <= 1e2))
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is outside 0.01..100",
+		                   r->key);
+	m->rope_gain = (float)factor;
+	if (first < m->context) m->context = first;
 	return CUTTLE_OK;
 }
 
@@ -270,7 +299,7 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	if (!r->model->architecture)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: architecture \"%.*s\" is not supported (only llama, "
-		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3)",
+		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3, phi3)",
 		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }
@@ -290,6 +319,7 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 	    (status = read_size(&r, "feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
 	    (status = read_context(&r)) || (status = read_heads(&r)) ||
 	    (status = read_multipliers(&r)) || (status = read_sliding(&r)) ||
+	    (status = read_longrope(&r)) ||
 	    (status = gguf_float(file, write_full_key(&r, "attention.layer_norm_rms_epsilon"), true,
 	                         &epsilon, error)) ||
 	    (status = read_rope_base(&r, "rope.freq_base", rope_base)) ||

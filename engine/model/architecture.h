@@ -6,8 +6,8 @@
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
 // Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
-// Qwen3, Granite, SmolLM3, OLMo 2 and
-// Gemma 3.
+// Qwen3, Granite, SmolLM3, OLMo 2,
+// Gemma 3 and Phi-3.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 
@@ -23,6 +23,7 @@ struct architecture {
 	bool head_norms;     /* RMS norms of each query and key head, before the rotation */
 	bool multipliers;    /* keys for the four scales of struct model */
 	bool width_norms;    /* RMS norms of all queries and of all keys, before the rotation */
+	bool fused;          /* query, key and value are one tensor, gate and up another */
 	bool first_norms;    /* RMS norms before attention and feed-forward, as in Llama */
 	bool after_norms;    /* RMS norms of what both add to x */
 	bool gelu; /* the gate is GELU with tanh, not SiLU; embeddings times sqrt(width) */

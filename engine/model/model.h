@@ -62,6 +62,7 @@ struct model {
 	float residual_scale;           /* factor of what attention and feed-forward add to x */
 	float attention_scale;          /* factor of each product of a query and a key */
 	float logit_divisor;            /* of the logits; output_norm is divided by it already */
+	float rope_gain;                /* factor of each pair that rotates, of longrope; else 1 */
 	double local_base;              /* rope base of layers that slide; 0 = none slides */
 	double *local_frequencies;      /* [rotated/2], as below, for these; else NULL */
 	double *rope_frequencies;       /* [rotated/2] radians per position */

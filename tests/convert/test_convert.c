@@ -217,6 +217,22 @@ static void test_family_settings(void **state) {
 	     "\"sliding_attention\",\"sliding_attention\"]}",
 	     "layer_types"},
 	    {"Gemma3", "{\"rope_parameters\":{\"rope_type\":\"default\"}}", "type of layer"},
+	    {"Llama", "{\"partial_rotary_factor\":0.5}", "partial_rotary_factor"},
+	    {"Phi3", "{\"partial_rotary_factor\":0.5}", NULL},
+	    {"Phi3", "{\"partial_rotary_factor\":0}", "partial_rotary_factor must be"},
+	    {"Phi3",
+	     "{\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,2,3]}}",
+	     NULL},
+	    {"Phi3",
+	     "{\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,2,3]}}",
+	     "short_factor"},
+	    {"Phi3",
+	     "{\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,0,3]}}",
+	     "short_factor"},
+	    {"Phi3", "{\"rope_scaling\":{\"type\":\"su\"}}", "RoPE scaling su"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *root = json_pack(

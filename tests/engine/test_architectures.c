@@ -29,6 +29,8 @@ struct shape {
 	double extra;
 	size_t layers;   /* 0 = LAYERS */
 	uint32_t window; /* of Gemma's layers that slide */
+	double gain;     /* of Phi-3's rotation */
+	bool fused;      /* as Phi-3, with factors of the rotation and a gain of 1.25 */
 	bool gemma;      /* as Gemma 3: of every sixth layer the base, of the others 10000 */
 	bool after; /* norms after attention and feed-forward, none before; q and k norms of all */
 	size_t still_every; /* of so many layers the last does not rotate */
@@ -106,6 +108,15 @@ static const struct shape shapes[] = {
      .base = 500000,
      .after = true,
      .halves = true},
+    {.architecture = "phi3",
+     .kv_heads = 2,
+     .head_size = 32,
+     .rotated = 24,
+     .base = 10000,
+     .fused = true,
+     .gain = 1.25,
+     .lengths = true,
+     .halves = true},
     {.architecture = "gemma3",
      .kv_heads = 1,
      .head_size = 32,
@@ -175,6 +186,8 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_f32(writer, key(s, "rope.freq_base"), (float)s->base);
 	if (s->linear > 0) gguf_write_f32(writer, key(s, "rope.scaling.factor"), (float)s->linear);
 	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
+	if (s->fused) gguf_write_f32(writer, key(s, "rope.scaling.attn_factor"), (float)s->gain);
+	if (s->fused) gguf_write_u32(writer, key(s, "rope.scaling.original_context_length"), 128);
 	if (s->gemma) gguf_write_u32(writer, key(s, "attention.sliding_window"), s->window);
 	if (s->embedding != 0) {
 		gguf_write_f32(writer, key(s, "embedding_scale"), (float)s->embedding);
@@ -202,12 +215,13 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	               {"post_ffw_norm.weight", WIDTH, 1, 1, 0.5f, !s->after && !s->gemma},
 	               {"attn_q_norm.weight", query, 1, 1, 0.5f, !s->after},
 	               {"attn_k_norm.weight", kv, 1, 1, 0.5f, !s->after},
-	               {"attn_q.weight", WIDTH, query, 0, 0.4f, false},
-	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, false},
-	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, false},
+	               {"attn_qkv.weight", WIDTH, query + 2 * kv, 0, 0.35f, !s->fused},
+	               {"attn_q.weight", WIDTH, query, 0, 0.4f, s->fused},
+	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, s->fused},
+	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, s->fused},
 	               {"attn_output.weight", query, WIDTH, 0, 0.3f, false},
-	               {"ffn_gate.weight", WIDTH, FFN, 0, 0.3f, false},
-	               {"ffn_up.weight", WIDTH, FFN, 0, 0.3f, false},
+	               {"ffn_gate.weight", WIDTH, FFN, 0, 0.3f, s->fused},
+	               {"ffn_up.weight", WIDTH, s->fused ? 2 * FFN : FFN, 0, 0.3f, false},
 	               {"ffn_down.weight", FFN, WIDTH, 0, 0.2f, false},
 	               {"attn_q.bias", query, 1, 0, 1, !s->biases},
 	               {"attn_k.bias", kv, 1, 0, 1, !s->biases},
@@ -218,6 +232,10 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	if (!s->tied) write_random(writer, "output.weight", WIDTH, TINY_VOCAB, 0, 0.3f, &state);
 	write_random(writer, "output_norm.weight", WIDTH, 1, s->tied ? 0.3f : 1, 0.2f, &state);
 	if (s->llama3) write_random(writer, "rope_freqs.weight", s->rotated / 2, 1, 5, 3, &state);
+	if (s->fused) {
+		write_random(writer, "rope_factors_short.weight", s->rotated / 2, 1, 5, 3, &state);
+		write_random(writer, "rope_factors_long.weight", s->rotated / 2, 1, 50, 3, &state);
+	}
 	if (s->extra_tensor) write_random(writer, s->extra_tensor, WIDTH, 1, 0, 1, &state);
 	for (int layer = 0; layer < (int)layers_of(s); layer++)
 		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
@@ -271,8 +289,9 @@ static void rotate(const struct shape *s, const float *factors, double *head, si
 		const size_t first = s->halves ? i : 2 * i,
 		             second = s->halves ? i + s->rotated / 2 : 2 * i + 1;
 		const double a = head[first], b = head[second];
-		head[first] = a * cos(angle) - b * sin(angle);
-		head[second] = a * sin(angle) + b * cos(angle);
+		const double gain = s->fused ? s->gain : 1;
+		head[first] = gain * (a * cos(angle) - b * sin(angle));
+		head[second] = gain * (a * sin(angle) + b * cos(angle));
 	}
 }
 
@@ -285,16 +304,25 @@ static void keep(double *x, size_t count) {
 static double queries[TOKENS][HEADS * 32], keys[TOKENS][HEADS * 32], values[TOKENS][HEADS * 32],
     stream[TOKENS][WIDTH];
 
+/* Rows `first` on of a tensor whose rows have WIDTH numbers. */
+static const float *rows_of(const struct gguf *file, int layer, const char *name, size_t first) {
+	return weights(file, layer, name) + first * WIDTH;
+}
+
 static void project(const struct shape *s, const struct gguf *file, int layer, size_t t) {
 	double normed[WIDTH];
 	const size_t size = s->head_size, kv = s->kv_heads * size;
 	rms_norm(weights(file, layer, "attn_norm.weight"), stream[t], WIDTH, normed);
-	linear(weights(file, layer, "attn_q.weight"), weights(file, layer, "attn_q.bias"), normed,
+	const char *const names[] = {s->fused ? "attn_qkv.weight" : "attn_q.weight",
+	                             s->fused ? "attn_qkv.weight" : "attn_k.weight",
+	                             s->fused ? "attn_qkv.weight" : "attn_v.weight"};
+	const size_t query = s->fused ? HEADS * size : 0, key = s->fused ? kv : 0;
+	linear(rows_of(file, layer, names[0], 0), weights(file, layer, "attn_q.bias"), normed,
 	       WIDTH, HEADS * size, queries[t]);
-	linear(weights(file, layer, "attn_k.weight"), weights(file, layer, "attn_k.bias"), normed,
+	linear(rows_of(file, layer, names[1], query), weights(file, layer, "attn_k.bias"), normed,
 	       WIDTH, kv, keys[t]);
-	linear(weights(file, layer, "attn_v.weight"), weights(file, layer, "attn_v.bias"), normed,
-	       WIDTH, kv, values[t]);
+	linear(rows_of(file, layer, names[2], query + key), weights(file, layer, "attn_v.bias"),
+	       normed, WIDTH, kv, values[t]);
 	if (s->after) {
 		rms_norm(weights(file, layer, "attn_q_norm.weight"), queries[t], HEADS * size,
 		         queries[t]);
@@ -307,8 +335,11 @@ static void project(const struct shape *s, const struct gguf *file, int layer, s
 			                 h < HEADS ? "attn_q_norm.weight" : "attn_k_norm.weight"),
 			         head, size, head);
 		if (!s->still_every || ((size_t)layer + 1) % s->still_every)
-			rotate(s, weights(file, -1, "rope_freqs.weight"), head, t,
-			       s->gemma && (layer + 1) % 6);
+			rotate(
+			    s,
+			    weights(file, -1,
+			            s->fused ? "rope_factors_short.weight" : "rope_freqs.weight"),
+			    head, t, s->gemma && (layer + 1) % 6);
 	}
 	keep(keys[t], kv);
 	keep(values[t], kv);
@@ -344,8 +375,10 @@ static void add_branch(const struct shape *s, const double *branch, double *x) {
 static void feed_forward(const struct shape *s, const struct gguf *file, int layer, double *x) {
 	double normed[WIDTH], gate[FFN], up[FFN], down[WIDTH];
 	rms_norm(weights(file, layer, "ffn_norm.weight"), x, WIDTH, normed);
-	linear(weights(file, layer, "ffn_gate.weight"), NULL, normed, WIDTH, FFN, gate);
-	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
+	linear(rows_of(file, layer, s->fused ? "ffn_up.weight" : "ffn_gate.weight", 0), NULL,
+	       normed, WIDTH, FFN, gate);
+	linear(rows_of(file, layer, "ffn_up.weight", s->fused ? FFN : 0), NULL, normed, WIDTH, FFN,
+	       up);
 	for (size_t i = 0; i < FFN; i++) {
 		const double g = gate[i], bent = sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
 		gate[i] = (s->gemma ? 0.5 * g * (1 + tanh(bent)) : g / (1 + exp(-g))) * up[i];
@@ -446,7 +479,7 @@ static void assert_refused(struct shape shape, const char *message) {
 static void test_refusals(void **state) {
 	(void)state;
 	static const char *const names[] = {"gemma2",   "mistral3", "llama4", "qwen2moe",
-	                                    "qwen3moe", "phi3",     "lla",    "llamas"};
+	                                    "qwen3moe", "phi2",     "lla",    "llamas"};
 	static const char *const changing[] = {"expert_count",
 	                                       "attention.clamp_kqv",
 	                                       "attention.max_alibi_bias",
@@ -508,6 +541,27 @@ static void test_refusals(void **state) {
 	shape = shape_of("olmo2");
 	shape.extra_tensor = "blk.1.ffn_norm.weight";
 	assert_refused(shape, "blk.1.ffn_norm.weight is not supported in olmo2");
+}
+
+/* A context of Phi-3 ends where the long factors would begin. */
+static void test_longrope(void **state) {
+	(void)state;
+	static const double bad[] = {0, NAN, INFINITY, -1};
+	struct shape shape = shape_of("phi3");
+	size_t size;
+	struct cuttle_model *model;
+	uint8_t *bytes = write_model(&shape, &size);
+	assert_int_equal(open_bytes(bytes, size, &model, NULL), CUTTLE_OK);
+	assert_int_equal(model->model.context, 128);
+	cuttle_model_free(&model);
+	free(bytes);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		shape.gain = bad[i];
+		assert_refused(shape, "phi3.rope.scaling.attn_factor is outside 0.01..100");
+	}
+	shape = shape_of("phi3");
+	shape.fused = false;
+	assert_refused(shape, "attn_qkv.weight is missing");
 }
 
 /* What Gemma's keys may say of its layers, and its scale of queries in the one of 27B. */
@@ -665,10 +719,13 @@ static void test_rope_types(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_against_definitions), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_multipliers),         cmocka_unit_test(test_gemma_keys),
-	    cmocka_unit_test(test_qwen_leftovers),      cmocka_unit_test(test_sliding_window),
-	    cmocka_unit_test(test_rope_types)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_definitions),
+	                                   cmocka_unit_test(test_refusals),
+	                                   cmocka_unit_test(test_multipliers),
+	                                   cmocka_unit_test(test_gemma_keys),
+	                                   cmocka_unit_test(test_longrope),
+	                                   cmocka_unit_test(test_qwen_leftovers),
+	                                   cmocka_unit_test(test_sliding_window),
+	                                   cmocka_unit_test(test_rope_types)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

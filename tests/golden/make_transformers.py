@@ -35,6 +35,9 @@ MODELS = {
     "gemma3": ("Gemma3", dict(num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=512, rms_norm_eps=0.1, pad_token_id=None,
                               rope_parameters=dict(full_attention=dict(rope_type="linear", rope_theta=1e6, factor=8.0),
                                                    sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
+    "phi3": ("Phi3", dict(pad_token_id=None, num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=256, tie_word_embeddings=True,
+                          rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
+                                               short_factor=[1 + i / 8 for i in range(12)], long_factor=[2 + i for i in range(12)]))),
     "olmo2": ("Olmo2", dict(pad_token_id=None, rms_norm_eps=0.05, rope_parameters=dict(rope_type="default", rope_theta=5e5))),
 }
 
