@@ -20,7 +20,7 @@
 enum {
 	JSON_MOST = 64 << 20, /* bytes of one JSON file */
 	NAME = 64,            /* bytes of a tensor's name in the GGUF file, with its NUL */
-	LAYER_TENSORS = 14,   /* tensors of one layer, at most */
+	LAYER_TENSORS = 18,   /* tensors of one layer, at most */
 	END_TENSORS = 4       /* tensors outside the layers, at most */
 };
 
@@ -28,6 +28,7 @@ struct tensor_source {
 	char name[NAME];                         /* in the GGUF file */
 	const struct safetensors_tensor *tensor; /* in the folder; NULL: the RoPE factors */
 	uint64_t head; /* rows of one head, where rows change places; 0: rows stay */
+	bool from_one; /* the folder has the difference to 1 */
 };
 
 struct conversion {
@@ -118,6 +119,7 @@ static enum cuttle_status list_folder_tensor(struct conversion *job, const char 
 	list_tensor(job, name, row, rows);
 	job->sources[job->count - 1].tensor = tensor;
 	job->sources[job->count - 1].head = head;
+	job->sources[job->count - 1].from_one = job->shape.kind->gelu && !rows;
 	return CUTTLE_OK;
 }
 
@@ -127,25 +129,39 @@ static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t la
 	const uint64_t query = shape->heads * shape->head_size,
 	               key = shape->kv_heads * shape->head_size;
 	const uint64_t turned_head = shape->kind->pairs ? shape->head_size : 0;
-	const bool biases = shape->kind->biases, norms = shape->kind->head_norms;
+	const struct hf_kind *kind = shape->kind;
+	const bool biases = kind->biases, norms = kind->head_norms || kind->width_norms;
+	const bool fused = kind->fused;
+	const bool whole = kind->width_norms, first = kind->first_norms, after = kind->after_norms;
 	const struct {
 		const char *name, *theirs;
 		uint64_t row, rows, head;
 		bool absent;
 	} parts[LAYER_TENSORS] = {
-	    {"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, false},
-	    {"attn_q.weight", "self_attn.q_proj.weight", shape->width, query, turned_head, false},
-	    {"attn_k.weight", "self_attn.k_proj.weight", shape->width, key, turned_head, false},
-	    {"attn_v.weight", "self_attn.v_proj.weight", shape->width, key, 0, false},
+	    {"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, !first},
+	    {"attn_q.weight", "self_attn.q_proj.weight", shape->width, query, turned_head, fused},
+	    {"attn_k.weight", "self_attn.k_proj.weight", shape->width, key, turned_head, fused},
+	    {"attn_v.weight", "self_attn.v_proj.weight", shape->width, key, 0, fused},
 	    {"attn_q.bias", "self_attn.q_proj.bias", query, 0, 0, !biases},
 	    {"attn_k.bias", "self_attn.k_proj.bias", key, 0, 0, !biases},
 	    {"attn_v.bias", "self_attn.v_proj.bias", key, 0, 0, !biases},
-	    {"attn_q_norm.weight", "self_attn.q_norm.weight", shape->head_size, 0, 0, !norms},
-	    {"attn_k_norm.weight", "self_attn.k_norm.weight", shape->head_size, 0, 0, !norms},
+	    {"attn_q_norm.weight", "self_attn.q_norm.weight", whole ? query : shape->head_size, 0,
+	     0, !norms},
+	    {"attn_k_norm.weight", "self_attn.k_norm.weight", whole ? key : shape->head_size, 0, 0,
+	     !norms},
 	    {"attn_output.weight", "self_attn.o_proj.weight", query, shape->width, 0, false},
-	    {"ffn_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0, false},
-	    {"ffn_gate.weight", "mlp.gate_proj.weight", shape->width, shape->ffn, 0, false},
-	    {"ffn_up.weight", "mlp.up_proj.weight", shape->width, shape->ffn, 0, false},
+	    {"post_attention_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0,
+	     !after},
+	    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", shape->width, 0, 0,
+	     !after},
+	    {"ffn_norm.weight",
+	     after ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight",
+	     shape->width, 0, 0, !first},
+	    {"ffn_gate.weight", "mlp.gate_proj.weight", shape->width, shape->ffn, 0, fused},
+	    {"ffn_up.weight", "mlp.up_proj.weight", shape->width, shape->ffn, 0, fused},
+	    {"attn_qkv.weight", "self_attn.qkv_proj.weight", shape->width, query + 2 * key, 0,
+	     !fused},
+	    {"ffn_up.weight", "mlp.gate_up_proj.weight", shape->width, 2 * shape->ffn, 0, !fused},
 	    {"ffn_down.weight", "mlp.down_proj.weight", shape->ffn, shape->width, 0, false}};
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; !status && i < LAYER_TENSORS; i++) {
@@ -192,7 +208,9 @@ static enum cuttle_status list_tensors(struct conversion *job, struct cuttle_err
 		status = list_folder_tensor(job, "output.weight", "lm_head.weight", shape->width,
 		                            shape->vocab, 0, error);
 	if (!status && shape->has_rope_factors)
-		list_tensor(job, "rope_freqs.weight", shape->head_size / 2, 0);
+		list_tensor(job,
+		            shape->kind->fused ? "rope_factors_short.weight" : "rope_freqs.weight",
+		            shape->rotated / 2, 0);
 	for (uint64_t i = 0; !status && i < shape->layers; i++)
 		status = list_layer_tensors(job, i, error);
 	return status ? status : refuse_others(job, error);
@@ -233,6 +251,8 @@ static enum cuttle_status read_folder_values(void *user, size_t index, uint64_t 
 		status = safetensors_read(job->files, source->tensor, at * type->block_bytes,
 		                          job->bytes, size, error);
 		if (!status) (void)weight_read(type, job->bytes, step, values + done);
+		for (size_t i = 0; !status && source->from_one && i < step; i++)
+			values[done + i] += 1.0f;
 	}
 	return status;
 }

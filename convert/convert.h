@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert.h: turns a Hugging Face folder of Llama, Mistral, Qwen2 or Qwen3 into a GGUF file.
+// convert.h: turns a Hugging Face folder, of the kinds in hf_config.c, into a GGUF file.
 // It reads public model files only; no private data passes here. The memory it needs does not grow
 // with the size of the weights.
 #ifndef CUTTLE_CONVERT_CONVERT_H

@@ -11,7 +11,8 @@
 enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
 /* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
- * _qwen3 of transformers. */
+ * _qwen3, _granite, _smollm3, _olmo2,
+ * _gemma3, _phi3 of transformers. */
 struct hf_kind {
 	const char *name;         /* in config.json, as "LlamaForCausalLM" */
 	const char *architecture; /* general.architecture in GGUF, as "llama" */
@@ -21,16 +22,32 @@ struct hf_kind {
 	bool head_norms;     /* each query and key head is normalised */
 	bool window_if_used; /* sliding_window counts only where use_sliding_window is true */
 	uint64_t head_size;  /* where config.json has no head_dim; 0: width / heads */
+	bool multipliers;    /* the four of struct hf_config */
+	bool width_norms;    /* all queries and all keys are normalised */
+	bool fused;          /* query, key and value are one tensor, gate and up another */
+	bool first_norms;    /* norms before attention and feed-forward, as in Llama */
+	bool after_norms;    /* norms of what both add */
+	bool gelu;           /* of the GELU with tanh; norms are of 1 + weight, the head is tied */
+	size_t global_every; /* of so many layers the last sees everything, and the others slide */
+	size_t still_every;  /* of so many layers the last does not rotate */
 };
+
+enum { HF_MULTIPLIERS = 4 }; /* of embedding, residual, attention and logits */
 
 struct hf_config {
 	const struct hf_kind *kind;
 	uint64_t layers, width, ffn, heads, kv_heads, head_size, context, vocab;
 	double norm_epsilon, rope_base;
-	double linear; /* factor of linear RoPE scaling; 1: none */
-	/* [head_size/2] divisors of the RoPE angles, of "llama3" RoPE scaling */
+	double linear;    /* factor of linear RoPE scaling; 1: none */
+	uint64_t rotated; /* entries of a head that rotate */
+	double rope_gain; /* factor of these, of "longrope" RoPE scaling; 1: none */
+	/* [rotated/2] divisors of the RoPE angles, of "llama3" or "longrope" RoPE scaling */
 	float rope_factors[HF_HEAD_MOST / 2];
 	bool has_rope_factors;
+	double multipliers[HF_MULTIPLIERS];
+	/* Where global_every is not 0: the window, and the rope base of the layers that slide. */
+	uint64_t window;
+	double local_base;
 	bool tied; /* the head is the embedding */
 };
 

@@ -19,15 +19,22 @@ enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE 
 enum { PAD_NAME = 24 }; /* bytes of the name of an unused id, as "[PAD17]", with its NUL */
 
 /* The patterns by which a pre-tokenizer that splits text by a pattern is recognised, with
- * tokenizer.ggml.pre for each. Sources: the tokenizer.json files of Llama 3 and Qwen 2; the names
- * are llama.cpp's. GPT-2 and SmolLM2 have no pattern: see name_pre_tokenizer. */
+ * tokenizer.ggml.pre for each. Sources: the tokenizer.json files of Llama 3, GPT-4 and Qwen 2; the
+ * names are llama.cpp's. GPT-2 and SmolLM2 have no pattern: see name_pre_tokenizer. */
 #define LETTERS_AND(numbers)                                                                       \
 	"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                      \
 	"| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+/* GPT-4's pattern cuts as Llama 3's does: a class that is no letter need not be given back, and
+ * \\s* reaches the last line break either way. tests/golden/dbrx_tokens.txt shows it. */
+#define GPT4                                                                                       \
+	"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}"                         \
+	"| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
 static const struct {
 	const char *pattern, *pre;
 	bool ignore_merges;
 } PATTERNS[] = {{LETTERS_AND("\\p{N}{1,3}"), "llama-bpe", true},
+                {LETTERS_AND("\\p{N}{1,3}"), "dbrx", false},
+                {GPT4, "dbrx", false},
                 {LETTERS_AND("\\p{N}"), "qwen2", false}};
 
 struct token_list {
@@ -72,6 +79,11 @@ static bool is_byte_name(const char *text) {
 	       strspn(text + 3, "0123456789ABCDEF") == 2 && text[5] == '>';
 }
 
+static bool is_run_of_spaces(const char *text) {
+	while (!strncmp(text, "\xe2\x96\x81", 3)) text += 3;
+	return !*text;
+}
+
 static enum cuttle_status gather_tokens(struct token_list *tokens, const char *unknown, bool bytes,
                                         struct cuttle_error *error) {
 	const char *text;
@@ -87,8 +99,14 @@ static enum cuttle_status gather_tokens(struct token_list *tokens, const char *u
 		text = json_string_value(json_object_get(value, "content"));
 		if (!text || !*text) return FAIL("an added token has no text");
 		const bool special = json_is_true(json_object_get(value, "special"));
+		// Gemma adds runs of spaces, which are ordinary: text has spaces where they have
+		// U+2581.
+		const bool spaces = bytes && !special && is_run_of_spaces(text);
 		status = set_token(tokens, text, json_object_get(value, "id"),
-		                   special ? CONTROL : USER_DEFINED, error);
+		                   special  ? CONTROL
+		                   : spaces ? NORMAL
+		                            : USER_DEFINED,
+		                   error);
 		if (status) return status;
 	}
 	for (i = 0; i < tokens->size; i++) {
@@ -224,8 +242,11 @@ static const char *name_pre_tokenizer(const struct hf_vocab *vocab) {
 	const char *behavior = json_string_value(json_object_get(first, "behavior"));
 	const char *pattern =
 	    json_string_value(json_object_get(json_object_get(first, "pattern"), "Regex"));
+	// What matches is a word of its own. To remove what does not match says the same, since
+	// every character is in some match.
+	const bool inverted = json_is_true(json_object_get(first, "invert"));
 	if (!has_type(first, "Split") || !pattern || !behavior ||
-	    strcmp(behavior, "Isolated") != 0 || !is_byte_level(last, false))
+	    strcmp(behavior, inverted ? "Removed" : "Isolated") != 0 || !is_byte_level(last, false))
 		return NULL;
 	for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
 		if (!strcmp(pattern, PATTERNS[i].pattern) &&
@@ -238,8 +259,8 @@ static enum cuttle_status write_bpe(const struct hf_vocab *vocab, struct gguf_ou
                                     struct cuttle_error *error) {
 	const char *pre = name_pre_tokenizer(vocab);
 	if (!pre)
-		return FAIL(
-		    "the pre_tokenizer is none of those known: gpt-2, smollm, llama-bpe, qwen2");
+		return FAIL("the pre_tokenizer is none of those known: gpt-2, smollm, llama-bpe, "
+		            "dbrx, qwen2");
 	// Qwen 2 normalises text to NFC first. GGUF has no key for that: no GGUF file of Qwen 2
 	// says so either.
 	const json_t *normalizer = json_object_get(vocab->tokenizer, "normalizer");
@@ -259,7 +280,13 @@ static int read_space_prefix(const json_t *tokenizer) {
 	if (is_absent(normalizer) && has_type(pre, "Metaspace") &&
 	    json_is_false(json_object_get(pre, "split")) && scheme)
 		return strcmp(scheme, "never") != 0;
-	if (!is_absent(pre)) return -1;
+	// Gemma's would split at spaces, but its normalizer leaves none.
+	const char *at =
+	    json_string_value(json_object_get(json_object_get(pre, "pattern"), "String"));
+	const char *behavior = json_string_value(json_object_get(pre, "behavior"));
+	const bool idle = has_type(pre, "Split") && at && !strcmp(at, " ") && behavior &&
+	                  !strcmp(behavior, "MergedWithPrevious");
+	if (!is_absent(pre) && !idle) return -1;
 	int prefix = 0, spaces = 0;
 	const json_t *parts = json_object_get(normalizer, "normalizers"), *part;
 	const size_t count = has_type(normalizer, "Sequence") ? json_array_size(parts) : 1;

@@ -30,6 +30,7 @@ struct kernels {
 	rope_fn *rope;
 	narrow_fn *narrow;
 	swiglu_fn *swiglu;
+	geglu_fn *geglu;
 	dclip_fn *dclip;
 	rowlaw_fn *rowlaw;
 	chisq_fn *chisq;

@@ -24,6 +24,13 @@ typedef void rope_fn(float *x, size_t heads, size_t head_size, const float *cos_
 /* out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]. n a multiple of 16. out may be gate. */
 typedef void swiglu_fn(const float *gate, const float *up, size_t n, float *out);
 
+/* out[i] = (gate[i] / (1 + exp(-u))) * up[i], u = gate[i] * fma(gate[i] * gate[i], B, A). It is
+ * GELU with tanh, since 0.5 (1 + tanh(u / 2)) = 1 / (1 + exp(-u)). A = 2 sqrt(2 / pi), B = 0.044715
+ * A. n a multiple of 16. out may be gate. */
+typedef void geglu_fn(const float *gate, const float *up, size_t n, float *out);
+#define GEGLU_A 0x1.988454p+0f
+#define GEGLU_B 0x1.2444f2p-4f
+
 /* out[i] = x[i] in fp16, rounded to the nearest, ties to even. n a multiple of 16. */
 typedef void narrow_fn(const float *x, size_t n, uint16_t *out);
 
@@ -31,5 +38,6 @@ rmsnorm_fn rmsnorm_scalar, rmsnorm_neon, rmsnorm_avx2, rmsnorm_avx512;
 rope_fn rope_scalar, rope_neon, rope_avx2, rope_avx512;
 narrow_fn narrow_scalar, narrow_neon, narrow_avx2, narrow_avx512;
 swiglu_fn swiglu_scalar, swiglu_neon, swiglu_avx2, swiglu_avx512;
+geglu_fn geglu_scalar, geglu_neon, geglu_avx2, geglu_avx512;
 
 #endif

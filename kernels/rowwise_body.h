@@ -49,3 +49,15 @@ void TIER(swiglu)(const float *gate, const float *up, size_t n, float *out) {
 		lanes_store(out + i, lanes_mul(lanes_div(g, below), lanes_load(up + i)));
 	}
 }
+
+void TIER(geglu)(const float *gate, const float *up, size_t n, float *out) {
+	REQUIRE(n % LANES == 0);
+	for (size_t i = 0; i < n; i += LANES) {
+		const lanes g = lanes_load(gate + i);
+		const lanes u =
+		    lanes_mul(g, lanes_fma(lanes_mul(g, g), lanes_of(GEGLU_B), lanes_of(GEGLU_A)));
+		const lanes below =
+		    lanes_add(lanes_exp(lanes_sub(lanes_of(-0.0f), u)), lanes_of(1.0f));
+		lanes_store(out + i, lanes_mul(lanes_div(g, below), lanes_load(up + i)));
+	}
+}

@@ -60,8 +60,8 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
     "info reads no weights, so it takes no time, and shows what a file without weights holds.\n"
     "convert reads config.json, tokenizer.json, tokenizer_config.json and safetensors (F32, F16, "
-    "BF16, in one file or several) of a Llama, Mistral, Qwen2 or Qwen3 model. quantize reads F32, "
-    "F16, BF16 and Q8_0. Vectors stay f32; the embedding and the head of q4_0 and q4_1 files are "
+    "BF16, in one file or several) of a model of docs/MODELS.md. quantize reads F32, F16, BF16 and "
+    "Q8_0. Vectors stay f32; the embedding and the head of q4_0 and q4_1 files are "
     "q8_0, of q4_k files q6_k. The output appears when it is whole.\n";
 
 static json_t *encode_model(const struct cuttle_model_info *info) {

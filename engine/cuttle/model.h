@@ -89,13 +89,13 @@ CUTTLE_API void cuttle_model_free(struct cuttle_model **model);
 /* What a model is. With vocabulary_only, what the file does not say is "" or 0. */
 struct cuttle_model_info {
 	char name[64];         /* general.name of the file, "" = none */
-	char architecture[32]; /* general.architecture of the file: "llama", "qwen2", "qwen3" */
+	char architecture[32]; /* general.architecture of the file: "llama", "qwen2", ... */
 
 	/* "llama", "gpt2/qwen2", ...; "gpt2/default": the file does not say how it splits text. */
 	char tokenizer[32];
 
-	/* "chatml", "zephyr", "llama-3", "llama-3.1", "llama-2", "mistral", "mistral-v7", "qwen3"
-	 * or "none". */
+	/* "chatml", "zephyr", "llama-3", "llama-3.1", "llama-2", "mistral", "mistral-v7", "qwen3",
+	 * "granite", "tulu", "gemma", "phi-4-mini" or "none". */
 	char chat[16];
 
 	char types[64]; /* tensor types and how many of each: "Q4_1 x210, F32 x61" */

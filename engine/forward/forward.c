@@ -16,7 +16,6 @@
 #include "kernels/gemm_blas.h"
 #endif
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,6 +53,7 @@ struct forward {
 	float *value;      /* [R][kv_heads][head_size] */
 	float *gate;       /* [R][ffn] */
 	float *up;         /* [R][ffn] */
+	float *branch;     /* [R][width]: what is added to x later; only where adds_apart */
 	int8_t *q;         /* [R][widest]: normed, quantised */
 	float *scale;      /* [R][widest/32]: of each block of 32 in q */
 	float *scaled_sum; /* [R][widest/32]: scale * sum */
@@ -66,6 +66,8 @@ struct forward {
 	struct attention_segment *segments;
 	float *panel; /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
 
+	/* [max_tokens][rotated/2][2]: those of layers that slide, if there are any */
+	float *local_cos_sin;
 	float *cos_sin; /* [max_tokens][rotated/2][2]: cosine and sine of each position's angles */
 
 	// The call in progress: tasks read it.
@@ -92,6 +94,11 @@ static size_t widest_input_of(const struct model *m) {
 	return attention > most ? attention : most;
 }
 
+/* Whether attention and FFN are changed before they are added to x. */
+static bool adds_apart(const struct model *m) {
+	return m->residual_scale != 1.0f || m->architecture->after_norms;
+}
+
 /* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it
  * carves the same pieces from the region. */
 static bool lay_out_forward(struct forward *f, struct region *region, size_t *total) {
@@ -114,6 +121,7 @@ static bool lay_out_forward(struct forward *f, struct region *region, size_t *to
 	    {(void **)&f->value, rows, m->kv_heads * m->head_size * sizeof(float)},
 	    {(void **)&f->gate, rows, m->ffn * sizeof(float)},
 	    {(void **)&f->up, rows, m->ffn * sizeof(float)},
+	    {(void **)&f->branch, adds_apart(m) ? rows : 0, m->width * sizeof(float)},
 	    {(void **)&f->q, rows, wide},
 	    {(void **)&f->scale, rows, wide / GEMM_BLOCK * sizeof(float)},
 	    {(void **)&f->scaled_sum, rows, wide / GEMM_BLOCK * sizeof(float)},
@@ -124,6 +132,8 @@ static bool lay_out_forward(struct forward *f, struct region *region, size_t *to
 	     f->most_segments * sizeof *f->segments},
 	    {(void **)&f->groups, f->max_rows, sizeof *f->groups},
 	    {(void **)&f->panel, threads, panel * sizeof(float)},
+	    {(void **)&f->local_cos_sin, m->local_base > 0.0 ? f->max_tokens : 0,
+	     m->rotated * sizeof(float)},
 	    {(void **)&f->cos_sin, f->max_tokens, m->rotated * sizeof(float)},
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -173,9 +183,15 @@ enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_
 		return status;
 	}
 	lay_out_forward(f, &f->region, NULL);
-	for (size_t position = 0; position < max_tokens; position++)
-		rope_angles(position, model->rope_frequencies, model->rotated,
-		            f->cos_sin + position * model->rotated);
+	for (size_t position = 0; position < max_tokens; position++) {
+		const size_t at = position * model->rotated;
+		rope_angles(position, model->rope_frequencies, model->rotated, f->cos_sin + at);
+		for (size_t i = 0; model->rope_gain != 1.0f && i < model->rotated; i++)
+			f->cos_sin[at + i] *= model->rope_gain;
+		if (model->local_frequencies)
+			rope_angles(position, model->local_frequencies, model->rotated,
+			            f->local_cos_sin + at);
+	}
 	*out = f;
 	return CUTTLE_OK;
 }
@@ -264,6 +280,12 @@ static struct product whole_product_of(const struct packed_matrix *w, float *out
 	                        add, NULL, (w->channels + GEMM_GROUP - 1) / GEMM_GROUP};
 }
 
+/* The product that attention or FFN ends with. */
+static struct product branch_product_of(const struct forward *f, const struct packed_matrix *w) {
+	return adds_apart(f->model) ? whole_product_of(w, f->branch, false)
+	                            : whole_product_of(w, f->x, true);
+}
+
 /* ---- row phases ------------------------------------------------------------------------------ */
 
 static void quantise_row(struct forward *f, size_t row, size_t k) {
@@ -274,30 +296,69 @@ static void quantise_row(struct forward *f, size_t row, size_t k) {
 }
 
 static void embed_row(struct forward *f, size_t row) {
-	pack_row(&f->model->embedding, (size_t)f->rows[row].token, f->x + row * f->model->width);
+	const struct model *m = f->model;
+	float *x = f->x + row * m->width;
+	pack_row(&m->embedding, (size_t)f->rows[row].token, x);
+	for (size_t i = 0; m->embedding_scale != 1.0f && i < m->width; i++)
+		x[i] *= m->embedding_scale;
+}
+
+static void add_branch(struct forward *f, size_t row, const float *norm) {
+	const struct model *m = f->model;
+	float *x = f->x + row * m->width, *branch = f->branch + row * m->width;
+	if (norm) kernels_get()->rmsnorm(branch, norm, m->width, m->norm_epsilon, branch);
+	for (size_t i = 0; i < m->width; i++) x[i] += branch[i] * m->residual_scale;
+}
+
+static void add_attention_row(struct forward *f, size_t row) {
+	add_branch(f, row, f->model->layer[f->layer].attention_after_norm);
+}
+
+static void add_ffn_row(struct forward *f, size_t row) {
+	add_branch(f, row, f->model->layer[f->layer].ffn_after_norm);
+}
+
+/* Makes x the input of the next products; without a norm, as it is. */
+static void prepare_row(struct forward *f, size_t row, const float *norm) {
+	const struct model *m = f->model;
+	const float *x = f->x + row * m->width;
+	float *normed = f->normed + row * m->width;
+	if (norm) kernels_get()->rmsnorm(x, norm, m->width, m->norm_epsilon, normed);
+	else memcpy(normed, x, m->width * sizeof *x);
+	quantise_row(f, row, m->width);
 }
 
 static void prepare_attention_row(struct forward *f, size_t row) {
-	const struct model *m = f->model;
-	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].attention_norm, m->width,
-	                       m->norm_epsilon, f->normed + row * m->width);
-	quantise_row(f, row, m->width);
+	prepare_row(f, row, f->model->layer[f->layer].attention_norm);
 }
 
 static void add_bias(float *x, const float *bias, size_t count) {
 	for (size_t i = 0; bias && i < count; i++) x[i] += bias[i];
 }
 
+/* Each head by itself, or all at once. */
 static void norm_heads(const struct model *m, float *x, const float *weight, size_t heads) {
-	for (size_t h = 0; weight && h < heads; h++, x += m->head_size)
-		kernels_get()->rmsnorm(x, weight, m->head_size, m->norm_epsilon, x);
+	const bool whole = m->architecture->width_norms;
+	const size_t size = whole ? heads * m->head_size : m->head_size, parts = whole ? 1 : heads;
+	for (size_t i = 0; weight && i < parts; i++, x += size)
+		kernels_get()->rmsnorm(x, weight, size, m->norm_epsilon, x);
+}
+
+/* The angles of that position; NULL where the layer does not rotate. Example: still_every = 4,
+ * so layers 3, 7, 11 and so on do not. With global_every = 6, layers 0 to 4 have local angles. */
+static const float *angles_of(const struct forward *f, size_t position) {
+	const struct architecture *a = f->model->architecture;
+	const size_t at = position * f->model->rotated;
+	if (a->still_every && (f->layer + 1) % a->still_every == 0) return NULL;
+	if (a->global_every && (f->layer + 1) % a->global_every) return f->local_cos_sin + at;
+	return f->cos_sin + at;
 }
 
 static void rotate_and_store_row(struct forward *f, size_t row) {
 	const struct model *m = f->model;
 	const struct layer *layer = &m->layer[f->layer];
 	const struct row *r = &f->rows[row];
-	const float *cos_sin = f->cos_sin + r->position * m->rotated;
+	const float *cos_sin = angles_of(f, r->position);
 	float *query = f->query + row * m->heads * m->head_size;
 	float *key = f->key + row * m->kv_heads * m->head_size,
 	      *value = f->value + row * m->kv_heads * m->head_size;
@@ -306,8 +367,10 @@ static void rotate_and_store_row(struct forward *f, size_t row) {
 	add_bias(value, layer->value_bias, m->kv_heads * m->head_size);
 	norm_heads(m, query, layer->query_norm, m->heads);
 	norm_heads(m, key, layer->key_norm, m->kv_heads);
-	kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
-	kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
+	if (cos_sin) {
+		kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
+		kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
+	}
 	for (size_t h = 0; h < m->kv_heads; h++)
 		kv_store(m, r->context, f->layer, h, r->position, key + h * m->head_size,
 		         value + h * m->head_size);
@@ -318,15 +381,14 @@ static void quantise_attention_row(struct forward *f, size_t row) {
 }
 
 static void prepare_ffn_row(struct forward *f, size_t row) {
-	const struct model *m = f->model;
-	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].ffn_norm, m->width,
-	                       m->norm_epsilon, f->normed + row * m->width);
-	quantise_row(f, row, m->width);
+	prepare_row(f, row, f->model->layer[f->layer].ffn_norm);
 }
 
 static void activate_ffn_row(struct forward *f, size_t row) {
 	const size_t ffn = f->model->ffn;
-	kernels_get()->swiglu(f->gate + row * ffn, f->up + row * ffn, ffn, f->normed + row * ffn);
+	swiglu_fn *activate =
+	    f->model->architecture->gelu ? kernels_get()->geglu : kernels_get()->swiglu;
+	activate(f->gate + row * ffn, f->up + row * ffn, ffn, f->normed + row * ffn);
 	quantise_row(f, row, ffn);
 }
 
@@ -405,8 +467,7 @@ static void attend_task(void *context, size_t index, unsigned worker) {
 		                                       group->shared, row->position + 1, own)};
 	}
 	kernels_get()->attention(rows, group->count, heads, m->head_size, shared, shared_count,
-	                         1.0f / sqrtf((float)m->head_size),
-	                         f->attention + worker * f->attention_floats);
+	                         m->attention_scale, f->attention + worker * f->attention_floats);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -428,17 +489,17 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	f->time.attention += read_forward_clock() - start;
 	run_row_phase(f, quantise_attention_row, rows);
 	multiply_products(f, rows, m->heads * m->head_size,
-	                  (struct product[]){whole_product_of(&layer->output, f->x, true)}, 1,
-	                  f->by_blas);
+	                  (struct product[]){branch_product_of(f, &layer->output)}, 1, f->by_blas);
+	if (adds_apart(m)) run_row_phase(f, add_attention_row, rows);
 	run_row_phase(f, prepare_ffn_row, rows);
 	multiply_products(f, rows, m->width,
 	                  (struct product[]){whole_product_of(&layer->gate, f->gate, false),
 	                                     whole_product_of(&layer->up, f->up, false)},
 	                  2, f->by_blas);
 	run_row_phase(f, activate_ffn_row, rows);
-	multiply_products(f, rows, m->ffn,
-	                  (struct product[]){whole_product_of(&layer->down, f->x, true)}, 1,
-	                  f->by_blas);
+	multiply_products(f, rows, m->ffn, (struct product[]){branch_product_of(f, &layer->down)},
+	                  1, f->by_blas);
+	if (adds_apart(m)) run_row_phase(f, add_ffn_row, rows);
 }
 
 void forward_layers(struct forward *f, const struct row *rows, size_t count, size_t layers,

@@ -7,6 +7,7 @@
 #include "engine/model/model.h"
 #include "engine/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +20,20 @@ enum {
 };
 
 static const struct architecture architectures[] = {
-    {.name = "llama"},
-    {.name = "qwen2", .rotates_halves = true, .biases = true},
-    {.name = "qwen3", .rotates_halves = true, .head_norms = true},
+    {.name = "llama", .first_norms = true},
+    {.name = "qwen2", .rotates_halves = true, .biases = true, .first_norms = true},
+    {.name = "qwen3", .rotates_halves = true, .head_norms = true, .first_norms = true},
+    {.name = "granite", .multipliers = true, .first_norms = true},
+    {.name = "smollm3", .still_every = 4, .first_norms = true},
+    {.name = "olmo2", .rotates_halves = true, .width_norms = true, .after_norms = true},
+    {.name = "gemma3",
+     .rotates_halves = true,
+     .head_norms = true,
+     .first_norms = true,
+     .after_norms = true,
+     .gelu = true,
+     .global_every = 6},
+    {.name = "phi3", .rotates_halves = true, .fused = true, .first_norms = true},
 };
 
 struct hyper_reader {
@@ -100,6 +112,12 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 	    "attn_logit_softcapping", "final_logit_softcapping",
 	    "residual_scale",         "embedding_scale",
 	    "use_parallel_residual"};
+	static const char *const multipliers[] = {"attention.scale", "logit_scale",
+	                                          "residual_scale", "embedding_scale"};
+	// Of longrope, what read_longrope reads.
+	static const char *const fused[] = {"rope.scaling.attn_factor"};
+	static const char *const sliding[] = {"attention.sliding_window_pattern",
+	                                      "rope.freq_base_swa"};
 	const char *const name = r->model->architecture->name;
 	const size_t prefix = strlen(name) + 1;
 	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
@@ -110,6 +128,9 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 			continue;
 		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
 		if (AMONG(own, known)) continue;
+		if (r->model->architecture->multipliers && AMONG(own, multipliers)) continue;
+		if (r->model->architecture->fused && AMONG(own, fused)) continue;
+		if (r->model->architecture->global_every && AMONG(own, sliding)) continue;
 		if (AMONG(own, zero_only)) {
 			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
 			if (is_switched_off(r) || is_qwen_leftover(r, own)) continue;
@@ -127,7 +148,9 @@ static enum cuttle_status read_rope_scale(struct hyper_reader *r, double *scale)
 	enum cuttle_status status =
 	    gguf_text(r->file, write_full_key(r, "rope.scaling.type"), false, &type, r->error);
 	if (status) return status;
-	const bool none = is_among(type, (const char *const[]){"none"}, 1);
+	const bool none =
+	    is_among(type, (const char *const[]){"none"}, 1) ||
+	    (r->model->architecture->fused && is_among(type, (const char *const[]){"longrope"}, 1));
 	if (!none && !is_among(type, (const char *const[]){"linear"}, 1))
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: rope scaling \"%.*s\" is not supported",
@@ -146,16 +169,92 @@ static enum cuttle_status read_rope_scale(struct hyper_reader *r, double *scale)
 	return CUTTLE_OK;
 }
 
+/* Reads a factor, which must be there. Far from 1 it would leave the range of floats. */
+static enum cuttle_status read_multiplier(struct hyper_reader *r, const char *name, float *value) {
+	double read = 0.0;
+	const enum cuttle_status status =
+	    gguf_float(r->file, write_full_key(r, name), true, &read, r->error);
+	if (status) return status;
+	if (!(read >= 1e-6 && read <= 1e6))
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is outside 1e-6..1e6",
+		                   r->key);
+	*value = (float)read;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_multipliers(struct hyper_reader *r) {
+	struct model *m = r->model;
+	m->embedding_scale = m->residual_scale = m->logit_divisor = 1.0f;
+	m->attention_scale = 1.0f / sqrtf((float)m->head_size);
+	if (m->architecture->gelu) m->embedding_scale = sqrtf((float)m->width);
+	// Gemma 3 of 27B, which alone has 62 layers, divides by another root: of width / heads.
+	if (m->architecture->gelu && m->layers == 62)
+		m->attention_scale = 1.0f / sqrtf((float)m->width / (float)m->heads);
+	if (!m->architecture->multipliers) return CUTTLE_OK;
+	enum cuttle_status status;
+	if ((status = read_multiplier(r, "embedding_scale", &m->embedding_scale)) ||
+	    (status = read_multiplier(r, "residual_scale", &m->residual_scale)) ||
+	    (status = read_multiplier(r, "attention.scale", &m->attention_scale)) ||
+	    (status = read_multiplier(r, "logit_scale", &m->logit_divisor)))
+		return status;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_rope_base(struct hyper_reader *r, const char *name, double *base) {
+	const enum cuttle_status status =
+	    gguf_float(r->file, write_full_key(r, name), false, base, r->error);
+	if (status) return status;
+	if (!(*base >= 1.0 && *base <= 1e9))
+		return status_fail(r->error, CUTTLE_MODEL, "model: rope base out of range");
+	return CUTTLE_OK;
+}
+
+/* Longrope has a factor for each pair up to the length of the first training, and others beyond.
+ * Keys are kept as they were turned, so one context can only have one kind: it ends at that
+ * length. Source: Ding et al. 2024 (LongRoPE), and Phi-3's config.json. */
+static enum cuttle_status read_longrope(struct hyper_reader *r) {
+	struct model *m = r->model;
+	double factor = 1.0;
+	m->rope_gain = 1.0f;
+	if (!m->architecture->fused) return CUTTLE_OK;
+	size_t first = m->context;
+	enum cuttle_status status =
+	    read_size(r, "rope.scaling.original_context_length", false, 16, UINT32_MAX, &first);
+	if (!status)
+		status = gguf_float(r->file, write_full_key(r, "rope.scaling.attn_factor"), false,
+		                    &factor, r->error);
+	if (status) return status;
+	if (!(factor >= 1e-2 && factor <= 1e2))
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is outside 0.01..100",
+		                   r->key);
+	m->rope_gain = (float)factor;
+	if (first < m->context) m->context = first;
+	return CUTTLE_OK;
+}
+
+/* Reads what the layers that slide have of their own. */
+static enum cuttle_status read_sliding(struct hyper_reader *r) {
+	struct model *m = r->model;
+	size_t every = m->architecture->global_every;
+	if (!every) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    read_size(r, "attention.sliding_window_pattern", false, every, every, &every);
+	if (status) return status;
+	m->local_base = 10000.0;
+	return read_rope_base(r, "rope.freq_base_swa", &m->local_base);
+}
+
 /* Reads the longest context: the least of the file's own length, MAX_CONTEXT, and the sliding
  * window if there is one. */
 static enum cuttle_status read_context(struct hyper_reader *r) {
 	struct model *m = r->model;
+	const bool slides = m->architecture->global_every != 0;
 	size_t window = 0;
 	enum cuttle_status status;
 	if ((status = read_size(r, "context_length", true, 16, UINT32_MAX, &m->context)) ||
-	    (status = read_size(r, "attention.sliding_window", false, 0, UINT32_MAX, &window)))
+	    (status = read_size(r, "attention.sliding_window", slides, 0, UINT32_MAX, &window)))
 		return status;
-	if (window && window < 16)
+	if ((window || slides) && window < 16)
 		return status_fail(r->error, CUTTLE_MODEL, "model: %s is too small", r->key);
 	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
 	if (window && window < m->context) m->context = window;
@@ -198,10 +297,10 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 		if (is_among(name, &architectures[i].name, 1))
 			r->model->architecture = &architectures[i];
 	if (!r->model->architecture)
-		return status_fail(
-		    r->error, CUTTLE_MODEL,
-		    "model: architecture \"%.*s\" is not supported (only llama, qwen2, qwen3)",
-		    (int)(name.size > 40 ? 40 : name.size), name.text);
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: architecture \"%.*s\" is not supported (only llama, "
+		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3, phi3)",
+		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }
 
@@ -219,10 +318,11 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 	    (status = read_size(&r, "embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
 	    (status = read_size(&r, "feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
 	    (status = read_context(&r)) || (status = read_heads(&r)) ||
+	    (status = read_multipliers(&r)) || (status = read_sliding(&r)) ||
+	    (status = read_longrope(&r)) ||
 	    (status = gguf_float(file, write_full_key(&r, "attention.layer_norm_rms_epsilon"), true,
 	                         &epsilon, error)) ||
-	    (status =
-	         gguf_float(file, write_full_key(&r, "rope.freq_base"), false, rope_base, error)) ||
+	    (status = read_rope_base(&r, "rope.freq_base", rope_base)) ||
 	    (status = read_rope_scale(&r, rope_scale)))
 		return status;
 	m->norm_epsilon = (float)epsilon;
@@ -230,7 +330,5 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 		return status_fail(error, CUTTLE_MODEL, "model: widths must be multiples of 32");
 	if (!(epsilon > 0.0 && epsilon < 1.0))
 		return status_fail(error, CUTTLE_MODEL, "model: norm epsilon out of range");
-	if (!(*rope_base >= 1.0 && *rope_base <= 1e9))
-		return status_fail(error, CUTTLE_MODEL, "model: rope base out of range");
 	return CUTTLE_OK;
 }

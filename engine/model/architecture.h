@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // architecture.h: which models this engine computes, and the sizes of one of them.
 // Private data: none.
-// How: architecture_read finds the architecture by name (llama, qwen2, qwen3), reads the model's
-// hyper-parameters from the file's keys, and checks each.
+// How: architecture_read finds the architecture by name (a table), reads the model's hyper-
+// parameters from the file's keys, and checks each.
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
-// Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2 and
-// Qwen3.
+// Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
+// Qwen3, Granite, SmolLM3, OLMo 2,
+// Gemma 3 and Phi-3.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 
@@ -20,6 +21,15 @@ struct architecture {
 	bool rotates_halves; /* pair i of a head is (i, i + rotated/2), not (2i, 2i + 1) */
 	bool biases;         /* query, key and value have biases */
 	bool head_norms;     /* RMS norms of each query and key head, before the rotation */
+	bool multipliers;    /* keys for the four scales of struct model */
+	bool width_norms;    /* RMS norms of all queries and of all keys, before the rotation */
+	bool fused;          /* query, key and value are one tensor, gate and up another */
+	bool first_norms;    /* RMS norms before attention and feed-forward, as in Llama */
+	bool after_norms;    /* RMS norms of what both add to x */
+	bool gelu; /* the gate is GELU with tanh, not SiLU; embeddings times sqrt(width) */
+	size_t global_every; /* of so many layers the last sees everything and has the base of the
+	                        file; the others slide, with a base of their own; 0 = all see it */
+	size_t still_every;  /* of so many layers the last does not rotate; 0 = all rotate */
 };
 
 /* Fills the hyper-parameters of *model, all sizes but vocab_size. *rope_base and *rope_scale give

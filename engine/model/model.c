@@ -22,7 +22,11 @@
 #include <sys/mman.h>
 
 enum { NAME = 64 }; /* bytes of a tensor's name, NUL included */
-static const char ROPE_FACTORS[] = "rope_freqs.weight";
+
+/* The tensor of factors of the rotation, and one that is there and not used. */
+static const char ROPE_FACTORS[] = "rope_freqs.weight",
+                  SHORT_FACTORS[] = "rope_factors_short.weight",
+                  LONG_FACTORS[] = "rope_factors_long.weight";
 
 struct builder {
 	struct model *model;
@@ -149,14 +153,21 @@ static struct packed_matrix pack_tensor(struct model *m, const struct gguf_tenso
 	return *matrix;
 }
 
-static const float *copy_vector(struct model *m, const struct gguf_tensor *tensor) {
+static float *copy_vector(struct model *m, const struct gguf_tensor *tensor) {
 	float *copy = region_carve(&m->weights, tensor->bytes);
 	memcpy(copy, tensor->data, tensor->bytes);
 	return copy;
 }
 
-/* The tensors of one layer, in this order: first seven matrices, then seven vectors. The last five
- * vectors exist only where the architecture has them. */
+/* Logits are linear in the norm's weights, so these are divided, and the head is as it is. */
+static const float *copy_output_norm(struct model *m, const struct gguf_tensor *tensor) {
+	float *copy = copy_vector(m, tensor);
+	for (size_t i = 0; i < m->width; i++) copy[i] /= m->logit_divisor;
+	return copy;
+}
+
+/* The tensors of one layer, in this order: first seven matrices, then the vectors that the
+ * architecture has. */
 enum {
 	QUERY,
 	KEY,
@@ -167,7 +178,9 @@ enum {
 	DOWN,
 	MATRICES,
 	ATTENTION_NORM = MATRICES,
+	ATTENTION_AFTER_NORM,
 	FFN_NORM,
+	FFN_AFTER_NORM,
 	QUERY_BIAS,
 	KEY_BIAS,
 	VALUE_BIAS,
@@ -176,44 +189,75 @@ enum {
 	LAYER_TENSORS
 };
 
-/* Finds the tensors of one layer. Those that the architecture does not have stay NULL. */
+/* Finds one tensor and cuts it into parts[count], of rows[i] rows each. Example: rows 64, 32 and
+ * 32 of attn_qkv are query, key and value. */
+static enum cuttle_status cut_tensor(struct builder *b, size_t layer, const char *part,
+                                     const size_t *rows, size_t count, struct gguf_tensor *parts) {
+	char name[NAME];
+	const struct gguf_tensor *whole;
+	size_t all = 0;
+	for (size_t i = 0; i < count; i++) all += rows[i];
+	snprintf(name, sizeof name, "blk.%zu.%s", layer, part);
+	const enum cuttle_status status = find_tensor(b, name, b->model->width, all, true, &whole);
+	if (status) return status;
+	const size_t row = whole->bytes / all;
+	for (size_t i = 0, done = 0; i < count; done += rows[i++]) {
+		parts[i] = *whole;
+		parts[i].shape[1] = rows[i];
+		parts[i].data = whole->data + done * row;
+		parts[i].bytes = rows[i] * row;
+	}
+	return CUTTLE_OK;
+}
+
+/* Finds the tensors of one layer. Those that the architecture does not have stay 0. */
 static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
-                                             const struct gguf_tensor *found[LAYER_TENSORS]) {
+                                             struct gguf_tensor found[LAYER_TENSORS]) {
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
-	const bool biases = m->architecture->biases, norms = m->architecture->head_norms;
+	const struct architecture *a = m->architecture;
+	const bool norms = a->head_norms || a->width_norms;
 	const struct {
 		const char *name;
 		size_t row, rows;
 		bool absent;
 	} expected[LAYER_TENSORS] = {
-	    [QUERY] = {"attn_q.weight", m->width, query, false},
-	    [KEY] = {"attn_k.weight", m->width, key, false},
-	    [VALUE] = {"attn_v.weight", m->width, key, false},
+	    [QUERY] = {"attn_q.weight", m->width, query, a->fused},
+	    [KEY] = {"attn_k.weight", m->width, key, a->fused},
+	    [VALUE] = {"attn_v.weight", m->width, key, a->fused},
 	    [OUTPUT] = {"attn_output.weight", query, m->width, false},
-	    [GATE] = {"ffn_gate.weight", m->width, m->ffn, false},
-	    [UP] = {"ffn_up.weight", m->width, m->ffn, false},
+	    [GATE] = {"ffn_gate.weight", m->width, m->ffn, a->fused},
+	    [UP] = {"ffn_up.weight", m->width, m->ffn, a->fused},
 	    [DOWN] = {"ffn_down.weight", m->ffn, m->width, false},
-	    [ATTENTION_NORM] = {"attn_norm.weight", m->width, 0, false},
-	    [FFN_NORM] = {"ffn_norm.weight", m->width, 0, false},
-	    [QUERY_BIAS] = {"attn_q.bias", query, 0, !biases},
-	    [KEY_BIAS] = {"attn_k.bias", key, 0, !biases},
-	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !biases},
-	    [QUERY_NORM] = {"attn_q_norm.weight", m->head_size, 0, !norms},
-	    [KEY_NORM] = {"attn_k_norm.weight", m->head_size, 0, !norms},
+	    [ATTENTION_NORM] = {"attn_norm.weight", m->width, 0, !a->first_norms},
+	    [ATTENTION_AFTER_NORM] = {"post_attention_norm.weight", m->width, 0, !a->after_norms},
+	    [FFN_NORM] = {"ffn_norm.weight", m->width, 0, !a->first_norms},
+	    [FFN_AFTER_NORM] = {"post_ffw_norm.weight", m->width, 0, !a->after_norms},
+	    [QUERY_BIAS] = {"attn_q.bias", query, 0, !a->biases},
+	    [KEY_BIAS] = {"attn_k.bias", key, 0, !a->biases},
+	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !a->biases},
+	    [QUERY_NORM] = {"attn_q_norm.weight", a->width_norms ? query : m->head_size, 0, !norms},
+	    [KEY_NORM] = {"attn_k_norm.weight", a->width_norms ? key : m->head_size, 0, !norms},
 	};
 	for (size_t i = 0; i < LAYER_TENSORS; i++) {
 		if (expected[i].absent) continue;
 		char name[NAME];
+		const struct gguf_tensor *tensor;
 		snprintf(name, sizeof name, "blk.%zu.%s", layer, expected[i].name);
 		const enum cuttle_status status =
-		    find_tensor(b, name, expected[i].row, expected[i].rows, true, &found[i]);
+		    find_tensor(b, name, expected[i].row, expected[i].rows, true, &tensor);
 		if (status) return status;
-		if (i >= MATRICES && found[i]->type != GGUF_TENSOR_F32)
+		if (i >= MATRICES && tensor->type != GGUF_TENSOR_F32)
 			return status_fail(b->error, CUTTLE_MODEL, "model: tensor %s must be F32",
 			                   name);
+		found[i] = *tensor;
 	}
-	return CUTTLE_OK;
+	if (!a->fused) return CUTTLE_OK;
+	const enum cuttle_status status = cut_tensor(
+	    b, layer, "attn_qkv.weight", (const size_t[]){query, key, key}, 3, &found[QUERY]);
+	return status ? status
+	              : cut_tensor(b, layer, "ffn_up.weight", (const size_t[]){m->ffn, m->ffn}, 2,
+	                           &found[GATE]);
 }
 
 /* Reorders the rows of each head (or a vector's entries), in the file's bytes: rows i and
@@ -223,7 +267,7 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
 static enum cuttle_status pair_tensor_halves(struct builder *b, const struct gguf_tensor *tensor,
                                              size_t rows) {
 	const struct model *m = b->model;
-	if (!tensor || !m->architecture->rotates_halves) return CUTTLE_OK;
+	if (!tensor->bytes || !m->architecture->rotates_halves) return CUTTLE_OK;
 	const size_t row = tensor->bytes / rows, half = m->rotated / 2;
 	uint8_t *const head = malloc(m->rotated * row);
 	if (!head) return status_fail(b->error, CUTTLE_NOMEM, "out of memory reading the model");
@@ -241,30 +285,32 @@ static enum cuttle_status pair_tensor_halves(struct builder *b, const struct ggu
 
 /* Does so with all query and key tensors of a layer. */
 static enum cuttle_status pair_layer_halves(struct builder *b,
-                                            const struct gguf_tensor *const found[LAYER_TENSORS]) {
+                                            const struct gguf_tensor found[LAYER_TENSORS]) {
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
+	const bool whole = m->architecture->width_norms;
 	enum cuttle_status status;
-	if ((status = pair_tensor_halves(b, found[QUERY], query)) ||
-	    (status = pair_tensor_halves(b, found[KEY], key)) ||
-	    (status = pair_tensor_halves(b, found[QUERY_BIAS], query)) ||
-	    (status = pair_tensor_halves(b, found[KEY_BIAS], key)) ||
-	    (status = pair_tensor_halves(b, found[QUERY_NORM], m->head_size)) ||
-	    (status = pair_tensor_halves(b, found[KEY_NORM], m->head_size)))
+	if ((status = pair_tensor_halves(b, &found[QUERY], query)) ||
+	    (status = pair_tensor_halves(b, &found[KEY], key)) ||
+	    (status = pair_tensor_halves(b, &found[QUERY_BIAS], query)) ||
+	    (status = pair_tensor_halves(b, &found[KEY_BIAS], key)) ||
+	    (status = pair_tensor_halves(b, &found[QUERY_NORM], whole ? query : m->head_size)) ||
+	    (status = pair_tensor_halves(b, &found[KEY_NORM], whole ? key : m->head_size)))
 		return status;
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status build_layer(struct builder *b,
-                                      const struct gguf_tensor *const found[LAYER_TENSORS],
-                                      struct layer *layer) {
+static enum cuttle_status
+build_layer(struct builder *b, const struct gguf_tensor found[LAYER_TENSORS], struct layer *layer) {
 	struct model *m = b->model;
 	struct packed_matrix *const matrices[] = {
 	    [QUERY] = &layer->query,   [KEY] = &layer->key,   [VALUE] = &layer->value,
 	    [OUTPUT] = &layer->output, [GATE] = &layer->gate, [UP] = &layer->up,
 	    [DOWN] = &layer->down};
 	const float **const vectors[] = {[ATTENTION_NORM] = &layer->attention_norm,
+	                                 [ATTENTION_AFTER_NORM] = &layer->attention_after_norm,
 	                                 [FFN_NORM] = &layer->ffn_norm,
+	                                 [FFN_AFTER_NORM] = &layer->ffn_after_norm,
 	                                 [QUERY_BIAS] = &layer->query_bias,
 	                                 [KEY_BIAS] = &layer->key_bias,
 	                                 [VALUE_BIAS] = &layer->value_bias,
@@ -274,20 +320,29 @@ static enum cuttle_status build_layer(struct builder *b,
 	if (status) return status;
 	uint64_t packed = b->packed;
 	for (size_t i = 0; i < MATRICES; i++) {
-		*matrices[i] = pack_tensor(m, found[i]);
-		packed += found[i]->bytes;
+		*matrices[i] = pack_tensor(m, &found[i]);
+		packed += found[i].bytes;
 	}
 	for (size_t i = MATRICES; i < LAYER_TENSORS; i++)
-		if (found[i]) *vectors[i] = copy_vector(m, found[i]);
+		if (found[i].bytes) *vectors[i] = copy_vector(m, &found[i]);
 	return report_packed(b, packed);
+}
+
+/* *found is NULL where the file has none. */
+static enum cuttle_status find_rope_factors(struct builder *b, const struct gguf_tensor **found) {
+	const size_t pairs = b->model->rotated / 2;
+	const struct gguf_tensor *unused;
+	if (!b->model->architecture->fused)
+		return find_tensor(b, ROPE_FACTORS, pairs, 0, false, found);
+	const enum cuttle_status status = find_tensor(b, LONG_FACTORS, pairs, 0, false, &unused);
+	return status ? status : find_tensor(b, SHORT_FACTORS, pairs, 0, unused, found);
 }
 
 /* Computes the frequencies of the rotation, with the file's own factors if it has any. */
 static enum cuttle_status read_rope_factors(struct builder *b, double base, double scale) {
 	struct model *m = b->model;
 	const struct gguf_tensor *factors_tensor;
-	const enum cuttle_status status =
-	    find_tensor(b, ROPE_FACTORS, m->rotated / 2, 0, false, &factors_tensor);
+	const enum cuttle_status status = find_rope_factors(b, &factors_tensor);
 	if (status) return status;
 	float factors[MAX_HEAD_SIZE / 2];
 	if (factors_tensor) {
@@ -303,13 +358,17 @@ static enum cuttle_status read_rope_factors(struct builder *b, double base, doub
 	if (!m->rope_frequencies) return status_fail(b->error, CUTTLE_NOMEM, "out of memory");
 	rope_frequencies(base, m->rotated, factors_tensor ? factors : NULL, scale,
 	                 m->rope_frequencies);
+	if (m->local_base == 0.0) return CUTTLE_OK;
+	m->local_frequencies = malloc(m->rotated / 2 * sizeof *m->local_frequencies);
+	if (!m->local_frequencies) return status_fail(b->error, CUTTLE_NOMEM, "out of memory");
+	rope_frequencies(m->local_base, m->rotated, NULL, 1.0, m->local_frequencies);
 	return CUTTLE_OK;
 }
 
 /* Finds all tensors and adds up their packed bytes. ends[]: embedding, output norm, and head or
  * NULL. Refuses a file with a tensor that the model has no use for. */
 static enum cuttle_status find_weights(struct builder *b,
-                                       const struct gguf_tensor *(*found)[LAYER_TENSORS],
+                                       struct gguf_tensor (*found)[LAYER_TENSORS],
                                        const struct gguf_tensor *ends[3], size_t *total) {
 	struct model *m = b->model;
 	enum cuttle_status status;
@@ -327,9 +386,9 @@ static enum cuttle_status find_weights(struct builder *b,
 	for (size_t i = 0; i < m->layers; i++) {
 		if ((status = find_layer_tensors(b, i, found[i]))) return status;
 		for (size_t t = 0; t < LAYER_TENSORS; t++)
-			if (found[i][t] &&
-			    (status = t < MATRICES ? add_matrix_size(b, found[i][t], total)
-			                           : add_vector_size(b, found[i][t], total)))
+			if (found[i][t].bytes &&
+			    (status = t < MATRICES ? add_matrix_size(b, &found[i][t], total)
+			                           : add_vector_size(b, &found[i][t], total)))
 				return status;
 	}
 	for (size_t i = 0; i < gguf_tensor_count(b->file); i++)
@@ -361,7 +420,7 @@ static enum cuttle_status map_weights(struct builder *b, size_t total) {
 static enum cuttle_status read_weights(struct builder *b) {
 	struct model *m = b->model;
 	const struct gguf_tensor *ends[3]; // embedding, output norm, head or NULL
-	const struct gguf_tensor *(*found)[LAYER_TENSORS] = calloc(m->layers, sizeof *found);
+	struct gguf_tensor(*found)[LAYER_TENSORS] = calloc(m->layers, sizeof *found);
 	size_t total = 0;
 	enum cuttle_status status =
 	    found ? find_weights(b, found, ends, &total)
@@ -374,7 +433,7 @@ static enum cuttle_status read_weights(struct builder *b) {
 		status = map_weights(b, total);
 		if (!status) {
 			m->embedding = pack_tensor(m, ends[0]);
-			m->output_norm = copy_vector(m, ends[1]);
+			m->output_norm = copy_output_norm(m, ends[1]);
 			m->head = ends[2] ? pack_tensor(m, ends[2]) : m->embedding;
 			status = report_packed(b, ends[0]->bytes + (ends[2] ? ends[2]->bytes : 0));
 		}
@@ -492,8 +551,7 @@ static enum cuttle_status read_table(struct builder *b, const struct gguf_part *
 		                   "the file has no tensors, only a vocabulary");
 	enum cuttle_status status = gguf_parse_parts(b->bytes, parts, count, &file, b->error);
 	if (!status) status = read_architecture(b, file, &rope_base, &rope_scale);
-	if (!status)
-		status = find_tensor(b, ROPE_FACTORS, b->model->rotated / 2, 0, false, &factors);
+	if (!status) status = find_rope_factors(b, &factors);
 	if (!status) status = read_weights(b);
 	if (!status) describe_weights(b);
 	free(b->placed);
@@ -531,6 +589,7 @@ void model_release(struct model *model) {
 	region_unmap(&model->weights, false);
 	free(model->layer);
 	free(model->rope_frequencies);
+	free(model->local_frequencies);
 	vocab_free(&model->vocab);
 	threads_free(&model->threads);
 }

@@ -20,17 +20,20 @@ enum { MAX_HEAD_SIZE = 256 }; /* floats */
 
 /* The weights of one transformer block. A matrix [n][k] has n outputs and k inputs. */
 struct layer {
-	const float *attention_norm; /* [width] */
-	const float *ffn_norm;       /* [width] */
+	/* [width]. NULL where the architecture has no such norm. */
+	const float *attention_norm;
+	const float *attention_after_norm;
+	const float *ffn_norm;
+	const float *ffn_after_norm;
 
 	/* NULL where the architecture has no biases. */
 	const float *query_bias; /* [heads * head_size] */
 	const float *key_bias;   /* [kv_heads * head_size] */
 	const float *value_bias; /* [kv_heads * head_size] */
 
-	/* NULL where the architecture has no head norms. */
-	const float *query_norm; /* [head_size] */
-	const float *key_norm;   /* [head_size] */
+	/* Of each head, [head_size], or of all: as the bias. NULL where there is none. */
+	const float *query_norm;
+	const float *key_norm;
 
 	struct packed_matrix query;  /* [heads * head_size][width] */
 	struct packed_matrix key;    /* [kv_heads * head_size][width] */
@@ -55,6 +58,13 @@ struct model {
 	size_t context;                 /* longest context, in tokens */
 	size_t rotated;                 /* entries of a head that rotate; the others do not */
 	float norm_epsilon;             /* of all RMS norms */
+	float embedding_scale;          /* factor of each embedding */
+	float residual_scale;           /* factor of what attention and feed-forward add to x */
+	float attention_scale;          /* factor of each product of a query and a key */
+	float logit_divisor;            /* of the logits; output_norm is divided by it already */
+	float rope_gain;                /* factor of each pair that rotates, of longrope; else 1 */
+	double local_base;              /* rope base of layers that slide; 0 = none slides */
+	double *local_frequencies;      /* [rotated/2], as below, for these; else NULL */
 	double *rope_frequencies;       /* [rotated/2] radians per position */
 	struct layer *layer;            /* [layers] */
 	struct packed_matrix embedding; /* [vocab_size][width] */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight chat formats. Each is known by marks, such as "<|im_start|>", that its templates contain.
+// Twelve chat formats. Each is known by marks, such as "<|im_start|>", that its templates contain.
 // Sources: the chat_template texts of SmolLM2, Qwen2, Qwen3, TinyLlama-Chat (Zephyr), Llama 3, 3.1
-// and Llama 2; for Mistral, its cookbook's chat_templates.md. That one lists three versions, with U
-// the user message: v1 "[INST] U [/INST]", v3 "[INST] U[/INST]", Tekken "[INST]U[/INST]". One
-// format serves all three, since the spaces differ by the tokenizer alone.
+// and Llama 2, Granite 3, OLMo 2 (Tulu), Gemma 3 and Phi-4-mini; for Mistral, its cookbook's
+// chat_templates.md. That one lists three versions, with U the user message: v1 "[INST] U [/INST]",
+// v3 "[INST] U[/INST]", Tekken "[INST]U[/INST]". One format serves all three, since the spaces
+// differ by the tokenizer alone.
 #include "engine/text/chat.h"
 
 #include "base/misuse.h"
@@ -23,10 +24,20 @@ enum chat_format chat_recognise(const char *text, size_t size) {
 		if (has_mark(text, size, "<|im_sep|>") ||
 		    has_mark(text, size, "<end_of_utterance>"))
 			return CHAT_NONE;
+		// SmolLM3 is ChatML whose system message always begins with today's date.
+		if (has_mark(text, size, "Reasoning Mode: ")) return CHAT_NONE;
 		return has_mark(text, size, "enable_thinking") ? CHAT_QWEN3 : CHAT_CHATML;
 	}
+	if (has_mark(text, size, "<|start_of_role|>")) return CHAT_GRANITE;
+	if (has_mark(text, size, "<start_of_turn>")) return CHAT_GEMMA;
+	if (has_mark(text, size, "'<|' + message['role'] + '|>' + message['content'] + '<|end|>'"))
+		return CHAT_PHI4_MINI;
 	if (has_mark(text, size, "<|start_header_id|>"))
 		return has_mark(text, size, "Cutting Knowledge Date") ? CHAT_LLAMA31 : CHAT_LLAMA3;
+	// Tulu ends a user's message by a line break, Zephyr by EOS.
+	if (has_mark(text, size, "'<|user|>\\n' + message['content'] + '\\n'") ||
+	    has_mark(text, size, "'<|user|>\n' + message['content'] + '\n'"))
+		return CHAT_TULU;
 	if (has_mark(text, size, "<|user|>") && has_mark(text, size, "<|assistant|>"))
 		return has_mark(text, size, "<|end|>") || has_mark(text, size, "<|endoftext|>")
 		           ? CHAT_NONE
@@ -42,9 +53,13 @@ bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos) {
 }
 
 static const char *const names[] = {
-    [CHAT_NONE] = "none",       [CHAT_CHATML] = "chatml",         [CHAT_ZEPHYR] = "zephyr",
-    [CHAT_LLAMA3] = "llama-3",  [CHAT_LLAMA31] = "llama-3.1",     [CHAT_LLAMA2] = "llama-2",
-    [CHAT_MISTRAL] = "mistral", [CHAT_MISTRAL_V7] = "mistral-v7", [CHAT_QWEN3] = "qwen3"};
+    [CHAT_NONE] = "none",           [CHAT_CHATML] = "chatml",
+    [CHAT_ZEPHYR] = "zephyr",       [CHAT_LLAMA3] = "llama-3",
+    [CHAT_LLAMA31] = "llama-3.1",   [CHAT_LLAMA2] = "llama-2",
+    [CHAT_MISTRAL] = "mistral",     [CHAT_MISTRAL_V7] = "mistral-v7",
+    [CHAT_QWEN3] = "qwen3",         [CHAT_GRANITE] = "granite",
+    [CHAT_TULU] = "tulu",           [CHAT_GEMMA] = "gemma",
+    [CHAT_PHI4_MINI] = "phi-4-mini"};
 
 const char *chat_name(enum chat_format format) {
 	REQUIRE((size_t)format < sizeof names / sizeof *names);
@@ -57,6 +72,7 @@ enum chat_format chat_named(const char *name) {
 	return CHAT_NONE;
 }
 
+#define GRANITE(role) "<|start_of_role|>" role "<|end_of_role|>"
 #define LLAMA3(role) "<|start_header_id|>" role "<|end_header_id|>\n\n"
 /* The date is the one that the templates of Llama 3.1 to 3.3 have where nobody gives them one: a
  * prompt does not depend on the day. */
@@ -122,6 +138,31 @@ const struct chat_pieces *chat_pieces(enum chat_format format) {
 	                               "<|im_start|>assistant\n"},
 	                    .after = "<|im_end|>\n",
 	                    .answer = "<|im_start|>assistant\n<think>\n\n</think>\n\n"},
+	    [CHAT_GRANITE] = {.before_system = GRANITE("system"),
+	                      .before_user = "<|end_of_text|>\n" GRANITE("user"),
+	                      .before_user_alone = GRANITE("user"),
+	                      .after_user = "<|end_of_text|>\n" GRANITE("assistant"),
+	                      .before = {GRANITE("system"), GRANITE("user"), GRANITE("assistant")},
+	                      .after = "<|end_of_text|>\n",
+	                      .answer = GRANITE("assistant")},
+	    [CHAT_TULU] = {.before_system = "<|system|>\n",
+	                   .before_user = "\n<|user|>\n",
+	                   .before_user_alone = "<|user|>\n",
+	                   .after_user = "\n<|assistant|>\n",
+	                   .before_next_user = "<|endoftext|>\n<|user|>\n"},
+	    [CHAT_GEMMA] = {.before_system = "<start_of_turn>user\n",
+	                    .before_user = "\n\n",
+	                    .before_user_alone = "<start_of_turn>user\n",
+	                    .after_user = "<end_of_turn>\n<start_of_turn>model\n",
+	                    .before_next_user = "<end_of_turn>\n<start_of_turn>user\n",
+	                    .trims = true},
+	    [CHAT_PHI4_MINI] = {.before_system = "<|system|>",
+	                        .before_user = "<|end|><|user|>",
+	                        .before_user_alone = "<|user|>",
+	                        .after_user = "<|end|><|assistant|>",
+	                        .before = {"<|system|>", "<|user|>", "<|assistant|>"},
+	                        .after = "<|end|>",
+	                        .answer = "<|assistant|>"},
 	};
 	REQUIRE((size_t)format < sizeof pieces / sizeof *pieces);
 	return format == CHAT_NONE ? NULL : &pieces[format];

@@ -18,13 +18,17 @@ enum chat_format {
 	CHAT_LLAMA2,
 	CHAT_MISTRAL,
 	CHAT_MISTRAL_V7,
-	CHAT_QWEN3
+	CHAT_QWEN3,
+	CHAT_GRANITE,
+	CHAT_TULU, /* OLMo 2 */
+	CHAT_GEMMA,
+	CHAT_PHI4_MINI
 };
 
 /* The format of the template text[size]; CHAT_NONE when cuttle does not know it. */
 enum chat_format chat_recognise(const char *text, size_t size);
 /* "chatml" (Qwen2 too), "zephyr", "llama-3", "llama-3.1", "llama-2", "mistral", "mistral-v7",
- * "qwen3", "none" */
+ * "qwen3", "granite", "tulu", "gemma", "phi-4-mini", "none" */
 const char *chat_name(enum chat_format format);
 /* The format of that name; CHAT_NONE when there is none. */
 enum chat_format chat_named(const char *name);

@@ -54,16 +54,20 @@ static enum cuttle_status read_pretokenizer(const struct gguf *file, struct voca
 	static const struct {
 		const char *pre, *kind;
 		enum vocab_split split;
+		bool llama3; /* words that are tokens are whole; BOS unless the file says */
 	} splits[] = {
-	    {"smollm", "gpt2/smollm", VOCAB_SPLIT_SMOLLM},
-	    {"gpt-2", "gpt2/gpt-2", VOCAB_SPLIT_GPT2},
-	    {"llama-bpe", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
-	    {"llama3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
-	    {"llama-v3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
-	    {"falcon3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
-	    {"qwen2", "gpt2/qwen2", VOCAB_SPLIT_QWEN2},
-	    {"deepseek-r1-qwen", "gpt2/qwen2", VOCAB_SPLIT_QWEN2},
-	    {"default", "gpt2/default", VOCAB_SPLIT_DEFAULT},
+	    {"smollm", "gpt2/smollm", VOCAB_SPLIT_SMOLLM, false},
+	    {"refact", "gpt2/refact", VOCAB_SPLIT_SMOLLM, false},
+	    {"gpt-2", "gpt2/gpt-2", VOCAB_SPLIT_GPT2, false},
+	    {"llama-bpe", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
+	    {"llama3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
+	    {"llama-v3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
+	    {"falcon3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
+	    {"smaug-bpe", "gpt2/smaug-bpe", VOCAB_SPLIT_LLAMA3, false},
+	    {"dbrx", "gpt2/dbrx", VOCAB_SPLIT_LLAMA3, false},
+	    {"qwen2", "gpt2/qwen2", VOCAB_SPLIT_QWEN2, false},
+	    {"deepseek-r1-qwen", "gpt2/qwen2", VOCAB_SPLIT_QWEN2, false},
+	    {"default", "gpt2/default", VOCAB_SPLIT_DEFAULT, false},
 	};
 	struct gguf_string model, pre = {"default", 7};
 	enum cuttle_status status = gguf_text(file, "tokenizer.ggml.model", true, &model, error);
@@ -82,12 +86,12 @@ static enum cuttle_status read_pretokenizer(const struct gguf *file, struct voca
 		if (string_equals(pre, splits[i].pre)) {
 			vocab->kind = splits[i].kind;
 			vocab->split = splits[i].split;
-			vocab->ignore_merges = vocab->add_bos = vocab->split == VOCAB_SPLIT_LLAMA3;
+			vocab->ignore_merges = vocab->add_bos = splits[i].llama3;
 			return CUTTLE_OK;
 		}
 	return status_fail(error, CUTTLE_MODEL,
-	                   "the model's pre-tokenizer is '%.*s'; cuttle has smollm, gpt-2, "
-	                   "llama-bpe, qwen2 and default",
+	                   "the model's pre-tokenizer is '%.*s'; cuttle has smollm, refact, gpt-2, "
+	                   "llama-bpe, smaug-bpe, dbrx, qwen2 and default",
 	                   SHOWN(pre));
 }
 

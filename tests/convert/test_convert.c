@@ -189,6 +189,70 @@ static void test_kinds(void **state) {
 	}
 }
 
+/* Settings that a family alone has, and what is refused of them. `why` NULL: nothing is. */
+static void test_family_settings(void **state) {
+	(void)state;
+	static const struct {
+		const char *kind, *more, *why;
+	} cases[] = {
+	    {"Granite",
+	     "{\"embedding_multiplier\":12,\"residual_multiplier\":0.22,"
+	     "\"attention_multiplier\":0.015625,\"logits_scaling\":8}",
+	     NULL},
+	    {"Granite", "{\"embedding_multiplier\":12}", "residual_multiplier must be"},
+	    {"Granite", "{\"embedding_multiplier\":0}", "embedding_multiplier must be"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0,1]}", NULL},
+	    {"SmolLM3", "{\"no_rope_layer_interval\":4}", NULL},
+	    {"SmolLM3", "{\"no_rope_layer_interval\":2}", "no_rope_layer_interval 2"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,0,1,1]}", "no_rope_layers"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0]}", "no_rope_layers"},
+	    {"Gemma3", "{\"hidden_activation\":\"gelu_pytorch_tanh\",\"sliding_window\":64}", NULL},
+	    {"Gemma3", "{\"hidden_activation\":\"silu\"}", "hidden_activation silu"},
+	    {"Gemma3", "{\"final_logit_softcapping\":30.0}", "final_logit_softcapping"},
+	    {"Gemma3", "{\"query_pre_attn_scalar\":168}", "query_pre_attn_scalar"},
+	    {"Gemma3", "{\"sliding_window_pattern\":2}", "sliding_window_pattern 2"},
+	    {"Gemma3", "{\"rope_local_base_freq\":0}", "rope_local_base_freq must be"},
+	    {"Gemma3",
+	     "{\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\","
+	     "\"sliding_attention\",\"sliding_attention\"]}",
+	     "layer_types"},
+	    {"Gemma3", "{\"rope_parameters\":{\"rope_type\":\"default\"}}", "type of layer"},
+	    {"Llama", "{\"partial_rotary_factor\":0.5}", "partial_rotary_factor"},
+	    {"Phi3", "{\"partial_rotary_factor\":0.5}", NULL},
+	    {"Phi3", "{\"partial_rotary_factor\":0}", "partial_rotary_factor must be"},
+	    {"Phi3",
+	     "{\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,2,3]}}",
+	     NULL},
+	    {"Phi3",
+	     "{\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,2,3]}}",
+	     "short_factor"},
+	    {"Phi3",
+	     "{\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":64,"
+	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,0,3]}}",
+	     "short_factor"},
+	    {"Phi3", "{\"rope_scaling\":{\"type\":\"su\"}}", "RoPE scaling su"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *root = json_pack(
+		    "{s:[o] s:i s:i s:i s:i s:i s:i s:f}", "architectures",
+		    json_sprintf("%sForCausalLM", cases[i].kind), "hidden_size", 64,
+		    "intermediate_size", 96, "num_hidden_layers", 5, "num_attention_heads", 4,
+		    "max_position_embeddings", 512, "vocab_size", 9, "rms_norm_eps", 1e-5);
+		json_t *added = json_loads(cases[i].more, 0, NULL);
+		struct hf_config config;
+		struct cuttle_error error = {""};
+		assert_int_equal(json_object_update(root, added), 0);
+		assert_int_equal(hf_config_read(root, &config, &error),
+		                 cases[i].why ? CUTTLE_MODEL : CUTTLE_OK);
+		if (cases[i].why && !strstr(error.message, cases[i].why))
+			fail_msg("says %s, not %s", error.message, cases[i].why);
+		json_decref(added);
+		json_decref(root);
+	}
+}
+
 static int set_up(void **state) {
 	struct folder *folder = calloc(1, sizeof *folder);
 	assert_non_null(folder);
@@ -372,6 +436,7 @@ int main(void) {
 	    cmocka_unit_test(test_largest_vocabulary),
 	    cmocka_unit_test(test_what_does_not_fit),
 	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_family_settings),
 	    cmocka_unit_test_setup_teardown(test_same_model, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_quantize, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down)};

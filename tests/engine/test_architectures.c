@@ -27,6 +27,14 @@ struct shape {
 	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
 	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
 	double extra;
+	size_t layers;   /* 0 = LAYERS */
+	uint32_t window; /* of Gemma's layers that slide */
+	double gain;     /* of Phi-3's rotation */
+	bool fused;      /* as Phi-3, with factors of the rotation and a gain of 1.25 */
+	bool gemma;      /* as Gemma 3: of every sixth layer the base, of the others 10000 */
+	bool after; /* norms after attention and feed-forward, none before; q and k norms of all */
+	size_t still_every; /* of so many layers the last does not rotate */
+	double embedding, residual, attention, logit; /* multipliers; embedding 0 = no keys */
 };
 
 static const struct shape shapes[] = {
@@ -75,7 +83,61 @@ static const struct shape shapes[] = {
      .head_norms = true,
      .halves = true,
      .lengths = true},
+    {.architecture = "granite",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 10000,
+     .tied = true,
+     .embedding = 12,
+     .residual = 0.22,
+     .attention = 0.0625,
+     .logit = 1.5},
+    {.architecture = "smollm3",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 10000,
+     .tied = true,
+     .layers = 5,
+     .still_every = 4},
+    {.architecture = "olmo2",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 500000,
+     .after = true,
+     .halves = true},
+    {.architecture = "phi3",
+     .kv_heads = 2,
+     .head_size = 32,
+     .rotated = 24,
+     .base = 10000,
+     .fused = true,
+     .gain = 1.25,
+     .lengths = true,
+     .halves = true},
+    {.architecture = "gemma3",
+     .kv_heads = 1,
+     .head_size = 32,
+     .rotated = 32,
+     .base = 1e6,
+     .linear = 8,
+     .layers = 6,
+     .tied = true,
+     .gemma = true,
+     .window = 128,
+     .head_norms = true,
+     .halves = true,
+     .lengths = true},
 };
+
+/* The shape of that architecture. */
+static struct shape shape_of(const char *architecture) {
+	size_t i = 0;
+	while (strcmp(shapes[i].architecture, architecture) != 0) i++;
+	return shapes[i];
+}
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -83,6 +145,10 @@ static const char *key(const struct shape *shape, const char *name) {
 	static char full[96];
 	snprintf(full, sizeof full, "%s.%s", shape->architecture, name);
 	return full;
+}
+
+static size_t layers_of(const struct shape *s) {
+	return s->layers ? s->layers : LAYERS;
 }
 
 static void write_random(struct gguf_writer *writer, const char *name, size_t row, size_t rows,
@@ -98,7 +164,7 @@ static void write_random(struct gguf_writer *writer, const char *name, size_t ro
 
 static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_text(writer, "general.architecture", s->architecture);
-	gguf_write_u32(writer, key(s, "block_count"), LAYERS);
+	gguf_write_u32(writer, key(s, "block_count"), (uint32_t)layers_of(s));
 	gguf_write_u32(writer, key(s, "embedding_length"), WIDTH);
 	if (s->arrays)
 		gguf_write_array(writer, key(s, "feed_forward_length"), GGUF_I32,
@@ -120,6 +186,15 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_f32(writer, key(s, "rope.freq_base"), (float)s->base);
 	if (s->linear > 0) gguf_write_f32(writer, key(s, "rope.scaling.factor"), (float)s->linear);
 	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
+	if (s->fused) gguf_write_f32(writer, key(s, "rope.scaling.attn_factor"), (float)s->gain);
+	if (s->fused) gguf_write_u32(writer, key(s, "rope.scaling.original_context_length"), 128);
+	if (s->gemma) gguf_write_u32(writer, key(s, "attention.sliding_window"), s->window);
+	if (s->embedding != 0) {
+		gguf_write_f32(writer, key(s, "embedding_scale"), (float)s->embedding);
+		gguf_write_f32(writer, key(s, "residual_scale"), (float)s->residual);
+		gguf_write_f32(writer, key(s, "attention.scale"), (float)s->attention);
+		gguf_write_f32(writer, key(s, "logit_scale"), (float)s->logit);
+	}
 	if (s->extra_key) gguf_write_f32(writer, key(s, s->extra_key), (float)s->extra);
 	tiny_vocab_write(writer);
 }
@@ -134,14 +209,19 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 		size_t row, rows;
 		float middle, size;
 		bool absent;
-	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, false},
-	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, false},
-	               {"attn_q.weight", WIDTH, query, 0, 0.4f, false},
-	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, false},
-	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, false},
+	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
+	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
+	               {"post_attention_norm.weight", WIDTH, 1, 1, 0.5f, !s->after && !s->gemma},
+	               {"post_ffw_norm.weight", WIDTH, 1, 1, 0.5f, !s->after && !s->gemma},
+	               {"attn_q_norm.weight", query, 1, 1, 0.5f, !s->after},
+	               {"attn_k_norm.weight", kv, 1, 1, 0.5f, !s->after},
+	               {"attn_qkv.weight", WIDTH, query + 2 * kv, 0, 0.35f, !s->fused},
+	               {"attn_q.weight", WIDTH, query, 0, 0.4f, s->fused},
+	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, s->fused},
+	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, s->fused},
 	               {"attn_output.weight", query, WIDTH, 0, 0.3f, false},
-	               {"ffn_gate.weight", WIDTH, FFN, 0, 0.3f, false},
-	               {"ffn_up.weight", WIDTH, FFN, 0, 0.3f, false},
+	               {"ffn_gate.weight", WIDTH, FFN, 0, 0.3f, s->fused},
+	               {"ffn_up.weight", WIDTH, s->fused ? 2 * FFN : FFN, 0, 0.3f, false},
 	               {"ffn_down.weight", FFN, WIDTH, 0, 0.2f, false},
 	               {"attn_q.bias", query, 1, 0, 1, !s->biases},
 	               {"attn_k.bias", kv, 1, 0, 1, !s->biases},
@@ -152,8 +232,12 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	if (!s->tied) write_random(writer, "output.weight", WIDTH, TINY_VOCAB, 0, 0.3f, &state);
 	write_random(writer, "output_norm.weight", WIDTH, 1, s->tied ? 0.3f : 1, 0.2f, &state);
 	if (s->llama3) write_random(writer, "rope_freqs.weight", s->rotated / 2, 1, 5, 3, &state);
+	if (s->fused) {
+		write_random(writer, "rope_factors_short.weight", s->rotated / 2, 1, 5, 3, &state);
+		write_random(writer, "rope_factors_long.weight", s->rotated / 2, 1, 50, 3, &state);
+	}
 	if (s->extra_tensor) write_random(writer, s->extra_tensor, WIDTH, 1, 0, 1, &state);
-	for (int layer = 0; layer < LAYERS; layer++)
+	for (int layer = 0; layer < (int)layers_of(s); layer++)
 		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
 			char name[64];
 			snprintf(name, sizeof name, "blk.%d.%s", layer, tensors[i].name);
@@ -183,24 +267,31 @@ static void linear(const float *w, const float *bias, const double *x, size_t ro
 	}
 }
 
+/* Without a weight, x as it is. */
 static void rms_norm(const float *weight, const double *x, size_t n, double *out) {
+	if (!weight) {
+		if (out != x) memcpy(out, x, n * sizeof *x);
+		return;
+	}
 	double squares = 0;
 	for (size_t i = 0; i < n; i++) squares += x[i] * x[i];
 	for (size_t i = 0; i < n; i++)
 		out[i] = x[i] / sqrt(squares / (double)n + (double)1e-3f) * (double)weight[i];
 }
 
-static void rotate(const struct shape *s, const float *factors, double *head, size_t position) {
+static void rotate(const struct shape *s, const float *factors, double *head, size_t position,
+                   bool local) {
 	for (size_t i = 0; i < s->rotated / 2; i++) {
-		double angle =
-		    (double)position * pow(s->base, -2.0 * (double)i / (double)s->rotated);
-		if (s->linear > 0) angle /= s->linear;
+		double angle = (double)position *
+		               pow(local ? 10000 : s->base, -2.0 * (double)i / (double)s->rotated);
+		if (s->linear > 0 && !local) angle /= s->linear;
 		if (factors) angle /= (double)factors[i];
 		const size_t first = s->halves ? i : 2 * i,
 		             second = s->halves ? i + s->rotated / 2 : 2 * i + 1;
 		const double a = head[first], b = head[second];
-		head[first] = a * cos(angle) - b * sin(angle);
-		head[second] = a * sin(angle) + b * cos(angle);
+		const double gain = s->fused ? s->gain : 1;
+		head[first] = gain * (a * cos(angle) - b * sin(angle));
+		head[second] = gain * (a * sin(angle) + b * cos(angle));
 	}
 }
 
@@ -213,23 +304,42 @@ static void keep(double *x, size_t count) {
 static double queries[TOKENS][HEADS * 32], keys[TOKENS][HEADS * 32], values[TOKENS][HEADS * 32],
     stream[TOKENS][WIDTH];
 
+/* Rows `first` on of a tensor whose rows have WIDTH numbers. */
+static const float *rows_of(const struct gguf *file, int layer, const char *name, size_t first) {
+	return weights(file, layer, name) + first * WIDTH;
+}
+
 static void project(const struct shape *s, const struct gguf *file, int layer, size_t t) {
 	double normed[WIDTH];
 	const size_t size = s->head_size, kv = s->kv_heads * size;
 	rms_norm(weights(file, layer, "attn_norm.weight"), stream[t], WIDTH, normed);
-	linear(weights(file, layer, "attn_q.weight"), weights(file, layer, "attn_q.bias"), normed,
+	const char *const names[] = {s->fused ? "attn_qkv.weight" : "attn_q.weight",
+	                             s->fused ? "attn_qkv.weight" : "attn_k.weight",
+	                             s->fused ? "attn_qkv.weight" : "attn_v.weight"};
+	const size_t query = s->fused ? HEADS * size : 0, key = s->fused ? kv : 0;
+	linear(rows_of(file, layer, names[0], 0), weights(file, layer, "attn_q.bias"), normed,
 	       WIDTH, HEADS * size, queries[t]);
-	linear(weights(file, layer, "attn_k.weight"), weights(file, layer, "attn_k.bias"), normed,
+	linear(rows_of(file, layer, names[1], query), weights(file, layer, "attn_k.bias"), normed,
 	       WIDTH, kv, keys[t]);
-	linear(weights(file, layer, "attn_v.weight"), weights(file, layer, "attn_v.bias"), normed,
-	       WIDTH, kv, values[t]);
+	linear(rows_of(file, layer, names[2], query + key), weights(file, layer, "attn_v.bias"),
+	       normed, WIDTH, kv, values[t]);
+	if (s->after) {
+		rms_norm(weights(file, layer, "attn_q_norm.weight"), queries[t], HEADS * size,
+		         queries[t]);
+		rms_norm(weights(file, layer, "attn_k_norm.weight"), keys[t], kv, keys[t]);
+	}
 	for (size_t h = 0; h < HEADS + s->kv_heads; h++) {
 		double *head = h < HEADS ? queries[t] + h * size : keys[t] + (h - HEADS) * size;
 		if (s->head_norms)
 			rms_norm(weights(file, layer,
 			                 h < HEADS ? "attn_q_norm.weight" : "attn_k_norm.weight"),
 			         head, size, head);
-		rotate(s, weights(file, -1, "rope_freqs.weight"), head, t);
+		if (!s->still_every || ((size_t)layer + 1) % s->still_every)
+			rotate(
+			    s,
+			    weights(file, -1,
+			            s->fused ? "rope_factors_short.weight" : "rope_freqs.weight"),
+			    head, t, s->gemma && (layer + 1) % 6);
 	}
 	keep(keys[t], kv);
 	keep(values[t], kv);
@@ -244,7 +354,7 @@ static void attend(const struct shape *s, size_t t, double *out) {
 			score[u] = 0;
 			for (size_t i = 0; i < size; i++)
 				score[u] += queries[t][h * size + i] * keys[u][kv + i];
-			score[u] /= sqrt((double)size);
+			score[u] *= s->embedding != 0 ? s->attention : 1 / sqrt((double)size);
 			most = fmax(most, score[u]);
 		}
 		for (size_t u = 0; u <= t; u++) sum += score[u] = exp(score[u] - most);
@@ -256,14 +366,26 @@ static void attend(const struct shape *s, size_t t, double *out) {
 	}
 }
 
-static void feed_forward(const struct gguf *file, int layer, double *x) {
+/* x += what attention or the feed-forward part gave */
+static void add_branch(const struct shape *s, const double *branch, double *x) {
+	const double scale = s->embedding != 0 ? (double)(float)s->residual : 1;
+	for (size_t i = 0; i < WIDTH; i++) x[i] += scale * branch[i];
+}
+
+static void feed_forward(const struct shape *s, const struct gguf *file, int layer, double *x) {
 	double normed[WIDTH], gate[FFN], up[FFN], down[WIDTH];
 	rms_norm(weights(file, layer, "ffn_norm.weight"), x, WIDTH, normed);
-	linear(weights(file, layer, "ffn_gate.weight"), NULL, normed, WIDTH, FFN, gate);
-	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
-	for (size_t i = 0; i < FFN; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
+	linear(rows_of(file, layer, s->fused ? "ffn_up.weight" : "ffn_gate.weight", 0), NULL,
+	       normed, WIDTH, FFN, gate);
+	linear(rows_of(file, layer, "ffn_up.weight", s->fused ? FFN : 0), NULL, normed, WIDTH, FFN,
+	       up);
+	for (size_t i = 0; i < FFN; i++) {
+		const double g = gate[i], bent = sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
+		gate[i] = (s->gemma ? 0.5 * g * (1 + tanh(bent)) : g / (1 + exp(-g))) * up[i];
+	}
 	linear(weights(file, layer, "ffn_down.weight"), NULL, gate, FFN, WIDTH, down);
-	for (size_t i = 0; i < WIDTH; i++) x[i] += down[i];
+	rms_norm(weights(file, layer, "post_ffw_norm.weight"), down, WIDTH, down);
+	add_branch(s, down, x);
 }
 
 /* ln P(ids[t + 1] | ids[0..t]) */
@@ -273,22 +395,28 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 	            *head = s->tied ? embedding : weights(file, -1, "output.weight");
 	for (size_t t = 0; t < TOKENS; t++)
 		for (size_t i = 0; i < WIDTH; i++)
-			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i];
-	for (int layer = 0; layer < LAYERS; layer++) {
+			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i] *
+			               (s->embedding != 0 ? s->embedding
+			                : s->gemma        ? sqrt(WIDTH)
+			                                  : 1);
+	for (int layer = 0; layer < (int)layers_of(s); layer++) {
 		for (size_t t = 0; t < TOKENS; t++) project(s, file, layer, t);
 		for (size_t t = 0; t < TOKENS; t++) {
 			double attention[HEADS * 32], out[WIDTH];
 			attend(s, t, attention);
 			linear(weights(file, layer, "attn_output.weight"), NULL, attention,
 			       HEADS * s->head_size, WIDTH, out);
-			for (size_t i = 0; i < WIDTH; i++) stream[t][i] += out[i];
-			feed_forward(file, layer, stream[t]);
+			rms_norm(weights(file, layer, "post_attention_norm.weight"), out, WIDTH,
+			         out);
+			add_branch(s, out, stream[t]);
+			feed_forward(s, file, layer, stream[t]);
 		}
 	}
 	for (size_t t = 0; t + 1 < TOKENS; t++) {
 		double normed[WIDTH], logits[TINY_VOCAB], sum = 0;
 		rms_norm(weights(file, -1, "output_norm.weight"), stream[t], WIDTH, normed);
 		linear(head, NULL, normed, WIDTH, TINY_VOCAB, logits);
+		for (size_t i = 0; s->embedding != 0 && i < TINY_VOCAB; i++) logits[i] /= s->logit;
 		for (size_t i = 0; i < TINY_VOCAB; i++) sum += exp(logits[i]);
 		logprobs[t] = logits[ids[t + 1]] - log(sum);
 	}
@@ -351,7 +479,7 @@ static void assert_refused(struct shape shape, const char *message) {
 static void test_refusals(void **state) {
 	(void)state;
 	static const char *const names[] = {"gemma2",   "mistral3", "llama4", "qwen2moe",
-	                                    "qwen3moe", "phi3",     "lla",    "llamas"};
+	                                    "qwen3moe", "phi2",     "lla",    "llamas"};
 	static const char *const changing[] = {"expert_count",
 	                                       "attention.clamp_kqv",
 	                                       "attention.max_alibi_bias",
@@ -407,6 +535,96 @@ static void test_refusals(void **state) {
 	shape = shapes[6];
 	shape.head_norms = false;
 	assert_refused(shape, "blk.0.attn_q_norm.weight is missing");
+	shape = shape_of("olmo2");
+	shape.after = false;
+	assert_refused(shape, "blk.0.post_attention_norm.weight is missing");
+	shape = shape_of("olmo2");
+	shape.extra_tensor = "blk.1.ffn_norm.weight";
+	assert_refused(shape, "blk.1.ffn_norm.weight is not supported in olmo2");
+}
+
+/* A context of Phi-3 ends where the long factors would begin. */
+static void test_longrope(void **state) {
+	(void)state;
+	static const double bad[] = {0, NAN, INFINITY, -1};
+	struct shape shape = shape_of("phi3");
+	size_t size;
+	struct cuttle_model *model;
+	uint8_t *bytes = write_model(&shape, &size);
+	assert_int_equal(open_bytes(bytes, size, &model, NULL), CUTTLE_OK);
+	assert_int_equal(model->model.context, 128);
+	cuttle_model_free(&model);
+	free(bytes);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		shape.gain = bad[i];
+		assert_refused(shape, "phi3.rope.scaling.attn_factor is outside 0.01..100");
+	}
+	shape = shape_of("phi3");
+	shape.fused = false;
+	assert_refused(shape, "attn_qkv.weight is missing");
+}
+
+/* What Gemma's keys may say of its layers, and its scale of queries in the one of 27B. */
+static void test_gemma_keys(void **state) {
+	(void)state;
+	struct shape shape = shape_of("gemma3");
+	shape.extra_key = "attn_logit_softcapping";
+	shape.extra = 30;
+	assert_refused(shape, "gemma3.attn_logit_softcapping is not supported");
+	shape.extra_key = "rope.freq_base_swa";
+	static const double bad[] = {0, NAN, INFINITY, -1};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		shape.extra = bad[i];
+		assert_refused(shape, "rope base out of range");
+	}
+	shape.extra_key = NULL;
+	shape.window = 0;
+	assert_refused(shape, "gemma3.attention.sliding_window is too small");
+	shape.window = 128;
+	for (uint32_t pattern = 5; pattern <= 6; pattern++) {
+		size_t size;
+		struct gguf_writer *writer = gguf_writer_new();
+		shape.extra_key = NULL;
+		shape.layers = 62;
+		write_keys(writer, &shape);
+		gguf_write_u32(writer, "gemma3.attention.sliding_window_pattern", pattern);
+		uint8_t *bytes = gguf_writer_finish(&writer, &size);
+		struct gguf *file;
+		struct model model = {0};
+		double base, scale;
+		struct cuttle_error error = {""};
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(architecture_read(file, &model, &base, &scale, &error),
+		                 pattern == 6 ? CUTTLE_OK : CUTTLE_MODEL);
+		if (pattern == 5) assert_non_null(strstr(error.message, "sliding_window_pattern"));
+		else {
+			assert_true(model.attention_scale == 0.25f && model.context == 128);
+			assert_true(model.local_base == 10000.0 && base == 1e6 && scale == 8);
+		}
+		gguf_free(&file);
+		free(bytes);
+	}
+}
+
+/* A multiplier that is missing, or that would make everything 0 or nothing a number. */
+static void test_multipliers(void **state) {
+	(void)state;
+	static const double bad[] = {0, -1, NAN, INFINITY, 1e7};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const struct shape good = shape_of("granite");
+		struct shape shape = good;
+		shape.residual = bad[i];
+		assert_refused(shape, "granite.residual_scale is outside 1e-6..1e6");
+		shape = good;
+		shape.attention = bad[i];
+		assert_refused(shape, "granite.attention.scale is outside 1e-6..1e6");
+		shape = good;
+		shape.logit = bad[i];
+		assert_refused(shape, "granite.logit_scale is outside 1e-6..1e6");
+		shape = good;
+		shape.embedding = bad[i];
+		assert_refused(shape, "granite.embedding_scale");
+	}
 }
 
 static void write_leftovers(struct gguf_writer *writer, const struct shape *shape, bool flag,
@@ -501,9 +719,13 @@ static void test_rope_types(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_against_definitions), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_qwen_leftovers), cmocka_unit_test(test_sliding_window),
-	    cmocka_unit_test(test_rope_types)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_definitions),
+	                                   cmocka_unit_test(test_refusals),
+	                                   cmocka_unit_test(test_multipliers),
+	                                   cmocka_unit_test(test_gemma_keys),
+	                                   cmocka_unit_test(test_longrope),
+	                                   cmocka_unit_test(test_qwen_leftovers),
+	                                   cmocka_unit_test(test_sliding_window),
+	                                   cmocka_unit_test(test_rope_types)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,24 @@ static void test_recognises(void **state) {
 	assert_int_equal(recognise("{{ '<|user|>' }}"), CHAT_NONE);
 	assert_int_equal(recognise("{{ '<|assistant|>' }}"), CHAT_NONE);
 	assert_int_equal(recognise("<|im_start|"), CHAT_NONE);
-	assert_int_equal(recognise("<start_of_turn>user"), CHAT_NONE);
+	assert_int_equal(recognise("<start_of_turn>user"), CHAT_GEMMA);
+	assert_int_equal(recognise("{{- '<|start_of_role|>system<|end_of_role|>' }}"),
+	                 CHAT_GRANITE);
+	assert_int_equal(
+	    recognise("{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}"
+	              "{{ '<|assistant|>' }}"),
+	    CHAT_PHI4_MINI);
+	assert_int_equal(recognise("{{ '<|user|>\\n' + message['content'] + '\\n' }}"
+	                           "{{ '<|assistant|>\\n' }}"),
+	                 CHAT_TULU);
+	assert_int_equal(recognise("{{ '<|user|>\n' + message['content'] + '\n' }}"
+	                           "{{ '<|assistant|>\n' }}"),
+	                 CHAT_TULU);
+	assert_int_equal(recognise("{{ '<|user|>\\n' + message['content'] + eos_token }}"
+	                           "{{ '<|assistant|>\\n' }}"),
+	                 CHAT_ZEPHYR);
+	assert_int_equal(recognise("<|im_start|>system\nReasoning Mode: {{ enable_thinking }}"),
+	                 CHAT_NONE);
 	assert_int_equal(recognise(""), CHAT_NONE);
 	assert_int_equal(chat_recognise(NULL, 0), CHAT_NONE);
 	assert_int_equal(chat_recognise("\0<|im_start|>", 13), CHAT_CHATML);
@@ -115,13 +132,26 @@ static void test_turns(void **state) {
 	    "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>"
 	    "assistant\n<think>\n\n</think>\n\n",
 	    "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n");
+	assert_turn(CHAT_GRANITE,
+	            "<|start_of_role|>system<|end_of_role|>S<|end_of_text|>\n"
+	            "<|start_of_role|>user<|end_of_role|>U<|end_of_text|>\n"
+	            "<|start_of_role|>assistant<|end_of_role|>",
+	            "<|start_of_role|>user<|end_of_role|>U<|end_of_text|>\n"
+	            "<|start_of_role|>assistant<|end_of_role|>");
+	assert_turn(CHAT_TULU, "<|system|>\nS\n<|user|>\nU\n<|assistant|>\n",
+	            "<|user|>\nU\n<|assistant|>\n");
+	assert_turn(CHAT_GEMMA, "<start_of_turn>user\nS\n\nU<end_of_turn>\n<start_of_turn>model\n",
+	            "<start_of_turn>user\nU<end_of_turn>\n<start_of_turn>model\n");
+	assert_turn(CHAT_PHI4_MINI, "<|system|>S<|end|><|user|>U<|end|><|assistant|>",
+	            "<|user|>U<|end|><|assistant|>");
 	assert_null(chat_pieces(CHAT_NONE));
 }
 
 static void test_names(void **state) {
 	(void)state;
 	static const char *const names[] = {"chatml",  "zephyr",  "llama-3",    "llama-3.1",
-	                                    "llama-2", "mistral", "mistral-v7", "qwen3"};
+	                                    "llama-2", "mistral", "mistral-v7", "qwen3",
+	                                    "granite", "tulu",    "gemma",      "phi-4-mini"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const enum chat_format format = chat_named(names[i]);
 		assert_int_not_equal(format, CHAT_NONE);

@@ -284,6 +284,20 @@ static struct vocab *split_as(const struct gguf *file, const char *pre) {
 	return vocab;
 }
 
+/* Granite's name for the split of SmolLM2. */
+static void test_refact_golden(void **state) {
+	(void)state;
+	uint8_t *bytes;
+	struct gguf *file = open_model(&bytes);
+	struct vocab *vocab = split_as(file, "refact");
+	gguf_free(&file);
+	free(bytes);
+	assert_string_equal(vocab_kind(vocab), "gpt2/refact");
+	assert_false(vocab_add_bos(vocab));
+	run_golden(vocab, "tests/golden/smollm_tokens.txt");
+	vocab_free(&vocab);
+}
+
 static void test_llama_bpe_golden(void **state) {
 	(void)state;
 	uint8_t *bytes;
@@ -741,6 +755,7 @@ int main(void) {
 	    cmocka_unit_test(test_gpt2_vectors),
 	    cmocka_unit_test(test_spm_vectors),
 	    cmocka_unit_test(test_smollm_golden),
+	    cmocka_unit_test(test_refact_golden),
 	    cmocka_unit_test(test_llama_bpe_golden),
 	    cmocka_unit_test(test_bpe_by_hand),
 	    cmocka_unit_test(test_llama_bpe_by_hand),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small_merges.txt, qwen2_tokens.txt and default_tokens.txt next to itself, with Hugging Face's tokenizers as the oracle.
+"""Writes small_merges.txt, and qwen2_, default_ and dbrx_tokens.txt next to itself, with Hugging Face's tokenizers as the oracle.
 
 usage: make_small_tokens.py [RANDOM_STRINGS FOLDER]      (needs: pip install tokenizers gguf)
 
@@ -18,6 +18,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 HERE = pathlib.Path(__file__).parent
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+CL100K = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
@@ -26,7 +27,7 @@ def split(*patterns):
 
 
 SPLITS = {"qwen2": split(QWEN2), "default": split(r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
-          "gpt-2": split(GPT2), "smollm": split(r"\p{N}", GPT2), "llama-bpe": split(LLAMA3)}
+          "gpt-2": split(GPT2), "smollm": split(r"\p{N}", GPT2), "llama-bpe": split(LLAMA3), "dbrx": split(CL100K)}
 
 
 def letters():
@@ -88,7 +89,7 @@ def main():
         return
     with open(HERE / "small_merges.txt", "w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{left} {right}\n" for left, right in merges)
-    for name in ("qwen2", "default"):
+    for name in ("qwen2", "default", "dbrx"):
         write(HERE / f"{name}_tokens.txt", build(name, vocab, merges), name, dict.fromkeys(texts()))
 
 

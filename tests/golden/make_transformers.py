@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Small models and what transformers says of 256 tokens: tests/golden/make_transformers.py > tests/golden/transformers.txt
-# Needs torch and transformers (2.13.0 and 5.23.0 made the file); nothing is fetched. A model is written as its name; its config.json and the
+# Small models and what transformers says of 256 tokens: tests/golden/make_transformers.py [NAME...] > tests/golden/transformers.txt
+# Needs torch and transformers (2.13.0 and 5.23.0 made the file, from granite on 5.24.0); nothing is fetched. A model is written as its name; its config.json and the
 # tensors as save_pretrained writes them; and ln P(ids[t+1] | ids[0..t]) in float32. Weights and ids follow from names, as `random` below and
 # tests/engine/test_transformers.c do them, in steps that F32, F16 and BF16 hold alike.
 import json
@@ -13,10 +13,6 @@ import tempfile
 import numpy as np
 import torch
 import transformers
-from transformers.models.llama import modeling_llama
-from transformers.models.mistral import modeling_mistral
-from transformers.models.qwen2 import modeling_qwen2
-from transformers.models.qwen3 import modeling_qwen3
 
 TOKENS, WORDS = 256, 258
 transformers.utils.logging.disable_progress_bar()
@@ -32,6 +28,17 @@ MODELS = {
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e6))),
     "qwen2.5": ("Qwen2", dict(num_key_value_heads=4)),
     "qwen3": ("Qwen3", dict(head_dim=32, rope_parameters=dict(rope_type="default", rope_theta=1e6))),
+    "granite": ("Granite", dict(embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.015625, logits_scaling=0.5,
+                                tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e7))),
+    "smollm3": ("SmolLM3", dict(num_hidden_layers=5, pad_token_id=None, tie_word_embeddings=True,
+                                rope_parameters=dict(rope_type="default", rope_theta=5e6))),
+    "gemma3": ("Gemma3", dict(num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=512, rms_norm_eps=0.1, pad_token_id=None,
+                              rope_parameters=dict(full_attention=dict(rope_type="linear", rope_theta=1e6, factor=8.0),
+                                                   sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
+    "phi3": ("Phi3", dict(pad_token_id=None, num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=256, tie_word_embeddings=True,
+                          rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
+                                               short_factor=[1 + i / 8 for i in range(12)], long_factor=[2 + i for i in range(12)]))),
+    "olmo2": ("Olmo2", dict(pad_token_id=None, rms_norm_eps=0.05, rope_parameters=dict(rope_type="default", rope_theta=5e5))),
 }
 
 
@@ -47,10 +54,11 @@ def random(name, count):
         return ((x ^ x >> np.uint64(31)) >> np.uint64(56)).astype(np.float64)
 
 
-def weights(name, shape):
+def weights(family, name, shape):
     bytes = random(name, int(np.prod(shape)))
     if len(shape) == 1:
         values = (bytes - 128) / 512 if name.endswith(".bias") else (64 + bytes // 2) / (256 if name == "model.norm.weight" else 128)
+        values -= family == "Gemma3" and not name.endswith(".bias")  # which keeps the difference to 1
     elif "embed_tokens" in name or "lm_head" in name:
         values = (bytes - 128) / 256
     else:
@@ -66,12 +74,13 @@ def logprobs(model, ids):
 
 ids = [int(byte) % WORDS for byte in random("ids", TOKENS)]
 print(f"# by make_transformers.py, torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}")
-for name, (family, settings) in MODELS.items():
-    config = getattr(transformers, family + "Config")(**{**SIZES, **settings})
+for name in sys.argv[1:] or MODELS:
+    family, settings = MODELS[name]
+    config = getattr(transformers, family + ("TextConfig" if family == "Gemma3" else "Config"))(**{**SIZES, **settings})
     config._attn_implementation = "eager"
     model = getattr(transformers, family + "ForCausalLM")(config).float().eval()
     for tensor, parameter in model.named_parameters():
-        parameter.data = weights(tensor, tuple(parameter.shape))
+        parameter.data = weights(family, tensor, tuple(parameter.shape))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         saved = json.load(open(os.path.join(folder, "config.json")))
@@ -85,12 +94,10 @@ for name, (family, settings) in MODELS.items():
     plain, spread = logprobs(model, ids)
     print(" ".join(f"{value:.6f}" for value in plain))
     # For whoever tunes the sizes above: how much the one thing matters that cuttle rounds on purpose, keys and values to f16.
-    homes = modeling_llama, modeling_mistral, modeling_qwen2, modeling_qwen3
-    repeat = modeling_llama.repeat_kv
-    for home in homes:
-        home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
+    home = sys.modules[type(model).__module__]
+    repeat = home.repeat_kv
+    home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
     rounded = logprobs(model, ids)[0]
-    for home in homes:
-        home.repeat_kv = repeat
+    home.repeat_kv = repeat
     print(f"{name}: logits vary by {spread:.2f}, log-probabilities {plain.min():.1f} to {plain.max():.1f}; keys and values in f16 change "
           f"{abs(plain - rounded).max():.1e}", file=sys.stderr)

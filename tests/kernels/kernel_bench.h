@@ -103,6 +103,7 @@ static inline void bench_all_tiers(const struct kernels *const *tiers, size_t ti
 	BENCH_OP("rmsnorm 576", tiers[t]->rmsnorm(x, y, 576, 1e-5f, out))
 	BENCH_OP("rope 9 x 64", tiers[t]->rope(out, 9, HEAD, y, HEAD))
 	BENCH_OP("swiglu 1536", tiers[t]->swiglu(x, y, WIDE, out))
+	BENCH_OP("geglu 1536", tiers[t]->geglu(x, y, WIDE, out))
 	BENCH_OP("dclip 1840", tiers[t]->dclip(x, fixed, HEAD_SET, 16, 1000, sum))
 #undef BENCH_OP
 	contexts_free(&contexts);

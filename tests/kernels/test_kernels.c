@@ -432,7 +432,7 @@ static void test_rowwise(void **state) {
 	for (size_t round = 0; round < 48; round++) {
 		const size_t n = lengths[round % 4];
 		const bool is_hostile = round >= 32;
-		float a[1536], b[1536], expected[3][1536];
+		float a[1536], b[1536], expected[4][1536];
 		for (size_t i = 0; i < n; i++) {
 			a[i] = is_hostile && draw_below(&numbers, 500) == 0
 			           ? draw_hostile(&numbers)
@@ -441,7 +441,7 @@ static void test_rowwise(void **state) {
 			                                                    : draw_plain(&numbers);
 		}
 		for (size_t t = 0; t < tier_count; t++) {
-			for (size_t op = 0; op < 3; op++) {
+			for (size_t op = 0; op < 4; op++) {
 				struct guarded guard;
 				const bool in_place = op == 1 || round % 2;
 				float *out = guarded_new(&guard, n * sizeof *out,
@@ -452,10 +452,12 @@ static void test_rowwise(void **state) {
 				if (op == 1)
 					tiers[t]->rope(out, n / 16, 16, b, round % 3 ? 16 : 10);
 				if (op == 2) tiers[t]->swiglu(in_place ? out : a, b, n, out);
+				if (op == 3) tiers[t]->geglu(in_place ? out : a, b, n, out);
 				if (t == 0) memcpy(expected[op], out, n * sizeof *out);
 				expect_same(op == 0   ? "rmsnorm"
 				            : op == 1 ? "rope"
-				                      : "swiglu",
+				            : op == 2 ? "swiglu"
+				                      : "geglu",
 				            tiers[t]->name, expected[op], out, n);
 				guarded_end(&guard);
 			}
@@ -481,6 +483,12 @@ static void test_rowwise(void **state) {
 			            2 * 0x1p-24 * 18);
 			expect_near("swiglu", "scalar", gated, (double)expected[2][i],
 			            8e-7 * fabs(gated) + 1e-37);
+			// Far below 0, 1 + tanh cancels: erfc's relative, so to say. So is u in
+			// exp.
+			const double u = 2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x),
+			             gelu = x / (1 + exp(-u)) * (double)b[i];
+			expect_near("geglu", "scalar", gelu, (double)expected[3][i],
+			            (8e-7 + fabs(u) * 0x1p-22) * fabs(gelu) + 1e-36);
 		}
 	}
 }

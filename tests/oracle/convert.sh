@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Hugging Face folders with random weights -> cuttle model convert -> the same tokens and log-probabilities as transformers, 256 tokens a text.
-# usage: convert.sh PYTHON_WITH_TRANSFORMERS [CUTTLE]     not part of make test
+# usage: convert.sh PYTHON_WITH_TRANSFORMERS [CUTTLE [KIND...]]     not part of make test
 set -eu
 here=$(dirname "$(realpath "$0")")
 python=$1 cuttle=$(realpath "${2:-build/cuttle}")
 work=$(mktemp -d)
+kinds=(llama32 tinyllama mistral qwen2 qwen3 granite smollm3 olmo2 gemma3 phi3)
+[ $# -gt 2 ] && kinds=("${@:3}")
 trap 'rm -rf "$work"' EXIT
 check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment
 	echo "== $1, $2 weights, stored ${STORE-f32}${SHARD+, in shards}"
@@ -15,11 +17,11 @@ check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment
 	"$cuttle" score -m "$work/m.gguf" -i "$work/hf/texts.jsonl" -c 256 -o "$work/ours.jsonl" 2>/dev/null
 	"$python" "$here/compare_hf.py" "$work/hf/scores.json" "$work/ours.jsonl" "$3" "$4"
 }
-for kind in llama32 tinyllama mistral qwen2 qwen3; do
+for kind in "${kinds[@]}"; do
 	check $kind usual plain 1e-3
 	check $kind large rounded 1e-3
 done
 for store in f16 bf16; do
-	for kind in llama32 tinyllama mistral qwen2 qwen3; do STORE=$store check $kind usual plain 1e-3; done
-	STORE=$store SHARD=300KB check llama32 large rounded 1e-3
+	for kind in "${kinds[@]}"; do STORE=$store check $kind usual plain 1e-3; done
+	STORE=$store SHARD=300KB check "${kinds[0]}" large rounded 1e-3
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3|phi3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -10,24 +10,19 @@ import sys
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers.models.llama import modeling_llama
-from transformers.models.mistral import modeling_mistral
-from transformers.models.qwen2 import modeling_qwen2
-from transformers.models.qwen3 import modeling_qwen3
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
-from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import Gemma3ForCausalLM, Gemma3TextConfig, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import Olmo2Config, Olmo2ForCausalLM, Phi3Config, Phi3ForCausalLM, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
 
-HOMES = modeling_llama, modeling_mistral, modeling_qwen2, modeling_qwen3
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 here = os.path.dirname(os.path.abspath(__file__))
 prose = [json.loads(line)["text"] for line in open(os.path.join(here, "../golden/prose.jsonl"), encoding="utf-8")]
 
 
-def byte_level(numbers, ignore_merges, specials):
+def byte_level(first, ignore_merges, specials, regex=False):
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", numbers)), "isolated"),
-         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    if isinstance(first, str):
+        first = pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", first)), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=regex)])
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(prose, trainers.BpeTrainer(
         vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
@@ -41,6 +36,17 @@ def llama3_tokenizer():
     tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
         single="<|begin_of_text|> $A", pair="<|begin_of_text|> $A $B", special_tokens=[("<|begin_of_text|>", begin)])])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|begin_of_text|>", eos_token="<|eot_id|>")
+
+
+def granite_tokenizer():
+    tokenizer = byte_level(pre_tokenizers.Digits(individual_digits=True), False, ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"], True)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|end_of_text|>", eos_token="<|end_of_text|>")
+
+
+def olmo2_tokenizer():
+    gpt4 = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
+    tokenizer = byte_level(pre_tokenizers.Split(Regex(gpt4), "removed", invert=True), False, ["<|endoftext|>", "<|pad|>"], False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>", pad_token="<|pad|>")
 
 
 def qwen_tokenizer():
@@ -73,6 +79,33 @@ def sentencepiece_tokenizer():
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
 
 
+def gemma_tokenizer():
+    """As sentencepiece_tokenizer, but nothing is put before a text, and runs of spaces and of line breaks are added tokens."""
+    normalizer = normalizers.Replace(" ", "\u2581")
+    split = pre_tokenizers.Split(" ", "merged_with_previous")
+    trained = Tokenizer(models.BPE())
+    trained.normalizer, trained.pre_tokenizer = normalizer, pre_tokenizers.Split("\u2581", "merged_with_next")
+    trained.train_from_iterator(prose, trainers.BpeTrainer(vocab_size=600, show_progress=False))
+    by_id = sorted(trained.get_vocab(), key=trained.get_vocab().get)
+    runs = ["\u2581" * count for count in range(2, 32)]
+    breaks = ["\n" * count for count in range(1, 32)]
+    words, letters = [t for t in by_id if len(t) > 1 and t not in runs], [t for t in by_id if len(t) == 1 and t != "\n"]
+    specials = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"]
+    tokens = specials + breaks + runs + [f"<0x{i:02X}>" for i in range(256)] + words + letters
+    vocab = {token: i for i, token in enumerate(tokens)}
+    merges = []
+    for word in runs + words:
+        halves = [(word[:i], word[i:]) for i in range(1, len(word)) if word[:i] in vocab and word[i:] in vocab]
+        merges += sorted(halves, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
+    tokenizer = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, split
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in specials])
+    tokenizer.add_tokens([AddedToken(t, special=False, normalized=False) for t in breaks + runs])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", 2)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<bos>", eos_token="<eos>", unk_token="<unk>", pad_token="<pad>")
+
+
 def make(kind, size):
     torch.manual_seed(1)
     common = dict(hidden_size=128, intermediate_size=320, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2,
@@ -93,6 +126,27 @@ def make(kind, size):
     elif kind == "qwen3":
         tokenizer = qwen_tokenizer()
         model = Qwen3ForCausalLM(Qwen3Config(vocab_size=1024, head_dim=32, **common))
+    elif kind == "granite":
+        tokenizer = granite_tokenizer()
+        model = GraniteForCausalLM(GraniteConfig(vocab_size=1024, tie_word_embeddings=True, embedding_multiplier=12.0,
+                                                 residual_multiplier=0.22, attention_multiplier=0.015625, logits_scaling=8.0, **common))
+    elif kind == "smollm3":
+        tokenizer = llama3_tokenizer()
+        common.update(num_hidden_layers=5, pad_token_id=None)
+        model = SmolLM3ForCausalLM(SmolLM3Config(vocab_size=1024, tie_word_embeddings=True, **common))
+    elif kind == "gemma3":
+        tokenizer = gemma_tokenizer()
+        common.update(num_hidden_layers=7)
+        model = Gemma3ForCausalLM(Gemma3TextConfig(vocab_size=len(tokenizer), head_dim=32, query_pre_attn_scalar=32, sliding_window=512, **common))
+    elif kind == "phi3":
+        tokenizer = sentencepiece_tokenizer()
+        common.update(num_attention_heads=4, pad_token_id=None)
+        scaling = dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
+                       short_factor=[1 + i / 8 for i in range(12)], long_factor=[2.0 + i for i in range(12)])
+        model = Phi3ForCausalLM(Phi3Config(vocab_size=len(tokenizer), original_max_position_embeddings=256, rope_parameters=scaling, **common))
+    elif kind == "olmo2":
+        tokenizer = olmo2_tokenizer()
+        model = Olmo2ForCausalLM(Olmo2Config(vocab_size=1024, **common))
     else:
         tokenizer = sentencepiece_tokenizer()
         model = MistralForCausalLM(MistralConfig(vocab_size=len(tokenizer), head_dim=32, sliding_window=None, **common))
@@ -136,16 +190,15 @@ def score(ids):
 
 
 model.config._attn_implementation = "eager"
-repeat = modeling_llama.repeat_kv
+home = sys.modules[type(model).__module__]
+repeat = home.repeat_kv
 scores = []
 with torch.no_grad():
     for text in texts:
         ids = tokenizer(text)["input_ids"]
         plain, spread = score(ids)
-        for home in HOMES:
-            home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
+        home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
         rounded = score(ids)[0]
-        for home in HOMES:
-            home.repeat_kv = repeat
+        home.repeat_kv = repeat
         scores.append(dict(ids=ids, plain=plain, rounded=rounded, spread=spread))
 json.dump(scores, open(os.path.join(folder, "scores.json"), "w"))
