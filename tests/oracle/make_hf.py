@@ -89,7 +89,7 @@ def gemma_tokenizer():
     by_id = sorted(trained.get_vocab(), key=trained.get_vocab().get)
     runs = ["\u2581" * count for count in range(2, 32)]
     breaks = ["\n" * count for count in range(1, 32)]
-    words, letters = [t for t in by_id if len(t) > 1 and t not in runs], [t for t in by_id if len(t) == 1 and t != "\n"]
+    words, letters = [t for t in by_id if len(t) > 1 and t not in runs + breaks], [t for t in by_id if len(t) == 1 and t != "\n"]
     specials = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"]
     tokens = specials + breaks + runs + [f"<0x{i:02X}>" for i in range(256)] + words + letters
     vocab = {token: i for i, token in enumerate(tokens)}
