@@ -29,7 +29,8 @@ static void attend_row(const struct attention_row *row, size_t heads, size_t hea
 			const struct attention_segment *segment =
 			    find_segment(row, shared, shared_count, s);
 			for (size_t i = 0; i < segment->tokens; i++, t++) {
-				const uint16_t *key = segment->k + i / 16 * 16 * head_size + i % 16;
+				const uint16_t *key =
+				    (const uint16_t *)segment->k + i / 16 * 16 * head_size + i % 16;
 				float acc = 0.0f;
 				for (size_t d = 0; d < head_size; d++)
 					acc = fmaf(row->q[h * head_size + d],
@@ -45,10 +46,10 @@ static void attend_row(const struct attention_row *row, size_t heads, size_t hea
 			for (size_t s = 0; s < count; s++) {
 				const struct attention_segment *segment =
 				    find_segment(row, shared, shared_count, s);
+				const uint16_t *value = segment->v;
 				for (size_t i = 0; i < segment->tokens; i++, t++)
-					acc =
-					    fmaf(scores[t],
-					         float_of_f16(segment->v[i * head_size + d]), acc);
+					acc = fmaf(scores[t],
+					           float_of_f16(value[i * head_size + d]), acc);
 			}
 			row->out[h * head_size + d] = acc / z;
 		}

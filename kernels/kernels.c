@@ -13,10 +13,10 @@
 #define TABLE(name, planes, rest, ranking)                                                         \
 	{                                                                                          \
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes,      \
-		    gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,              \
-		    narrow_##rest, swiglu_##rest, geglu_##rest, dclip_##rest, rowlaw_##rest,       \
-		    chisq_##rest, count_above_##ranking, find_equal_##ranking,                     \
-		    cosine_keys_##ranking, int8_peak_##name                                        \
+		    gemm_float_##rest, attention_##rest, attention_q8_##rest, rmsnorm_##rest,      \
+		    rope_##rest, narrow_##rest, narrow_q8_##rest, swiglu_##rest, geglu_##rest,     \
+		    dclip_##rest, rowlaw_##rest, chisq_##rest, count_above_##ranking,              \
+		    find_equal_##ranking, cosine_keys_##ranking, int8_peak_##name                  \
 	}
 
 // The worst first: "auto" takes the last that this CPU can run.

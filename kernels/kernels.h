@@ -21,14 +21,16 @@
 struct kernels {
 	const char *name;
 	rowquant_fn *rowquant;
-	gemm_fn *gemm_q8;     /* Q8_0 */
-	gemm_fn *gemm_q4;     /* Q4_0, Q4_1 */
-	gemm_fn *gemm_planes; /* the other block types */
-	gemm_fn *gemm_float;  /* F32, F16, BF16 */
-	attention_fn *attention;
+	gemm_fn *gemm_q8;           /* Q8_0 */
+	gemm_fn *gemm_q4;           /* Q4_0, Q4_1 */
+	gemm_fn *gemm_planes;       /* the other block types */
+	gemm_fn *gemm_float;        /* F32, F16, BF16 */
+	attention_fn *attention;    /* fp16 keys and values */
+	attention_fn *attention_q8; /* int8 ones */
 	rmsnorm_fn *rmsnorm;
 	rope_fn *rope;
 	narrow_fn *narrow;
+	narrow_q8_fn *narrow_q8;
 	swiglu_fn *swiglu;
 	geglu_fn *geglu;
 	dclip_fn *dclip;

@@ -138,6 +138,61 @@ static LANES_INLINE lanes_part lanes_part_of_i8(const int8_t *from) {
 #endif
 }
 
+/* Each lane of a part holds two numbers of 16 bits: a pair. Of 2 * LANES_PART int8 numbers. */
+static LANES_INLINE lanes_part_int lanes_part_of_pairs(const int8_t *from) {
+#if defined(__AVX512F__)
+	return (lanes_part_int)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)from));
+#elif defined(__AVX2__)
+	return (lanes_part_int)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
+#elif defined(LANES_NEON)
+	return (lanes_part_int)vmovl_s8(vld1_s8(from));
+#else
+	int16_t pairs[2 * LANES_PART];
+	lanes_part_int value;
+	for (int i = 0; i < 2 * LANES_PART; i++) pairs[i] = from[i];
+	memcpy(&value, pairs, sizeof value);
+	return value;
+#endif
+}
+
+/* The same pair in every lane. */
+static LANES_INLINE lanes_part_int lanes_part_of_pair(const int16_t *pair) {
+	int32_t both;
+	memcpy(&both, pair, sizeof both);
+#if defined(__AVX512F__)
+	return (lanes_part_int)_mm512_set1_epi32(both);
+#elif defined(__AVX2__)
+	return (lanes_part_int)_mm256_set1_epi32(both);
+#elif defined(LANES_NEON)
+	return (lanes_part_int)vdupq_n_s32(both);
+#else
+	return (lanes_part_int){both, both, both, both};
+#endif
+}
+
+/* sum + a's first * b's first + a's second * b's second, per lane, exactly. */
+static LANES_INLINE lanes_part_int lanes_part_dot(lanes_part_int sum, lanes_part_int a,
+                                                  lanes_part_int b) {
+#if defined(__AVX512F__)
+	return (lanes_part_int)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+	return (lanes_part_int)_mm256_add_epi32((__m256i)sum,
+	                                        _mm256_madd_epi16((__m256i)a, (__m256i)b));
+#elif defined(LANES_NEON)
+	const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+	return (lanes_part_int)vaddq_s32((int32x4_t)sum,
+	                                 vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)),
+	                                            vmull_s16(vget_high_s16(x), vget_high_s16(y))));
+#else
+	int16_t x[2 * LANES_PART], y[2 * LANES_PART];
+	memcpy(x, &a, sizeof x);
+	memcpy(y, &b, sizeof y);
+	for (int i = 0; i < LANES_PART; i++)
+		sum[i] += x[2 * i] * y[2 * i] + x[2 * i + 1] * y[2 * i + 1];
+	return sum;
+#endif
+}
+
 /* a > b ? yes : no, per lane. */
 static LANES_INLINE lanes_part lanes_part_greater(lanes_part a, lanes_part b, lanes_part yes,
                                                   lanes_part no) {

@@ -34,9 +34,13 @@ typedef void geglu_fn(const float *gate, const float *up, size_t n, float *out);
 /* out[i] = x[i] in fp16, rounded to the nearest, ties to even. n a multiple of 16. */
 typedef void narrow_fn(const float *x, size_t n, uint16_t *out);
 
+/* x[n] as int8 by quantise.h, limit 127. Returns the scale. */
+typedef float narrow_q8_fn(const float *x, size_t n, int8_t *q);
+
 rmsnorm_fn rmsnorm_scalar, rmsnorm_neon, rmsnorm_avx2, rmsnorm_avx512;
 rope_fn rope_scalar, rope_neon, rope_avx2, rope_avx512;
 narrow_fn narrow_scalar, narrow_neon, narrow_avx2, narrow_avx512;
+narrow_q8_fn narrow_q8_scalar, narrow_q8_neon, narrow_q8_avx2, narrow_q8_avx512;
 swiglu_fn swiglu_scalar, swiglu_neon, swiglu_avx2, swiglu_avx512;
 geglu_fn geglu_scalar, geglu_neon, geglu_avx2, geglu_avx512;
 

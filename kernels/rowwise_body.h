@@ -4,6 +4,7 @@
 // Rows may be private. All is written in the lanes of lanes.h, so every tier gives the same bits.
 #include "base/misuse.h"
 #include "kernels/lanes.h"
+#include "kernels/quantise.h"
 #include "kernels/rowwise.h"
 
 void TIER(rmsnorm)(const float *x, const float *weight, size_t n, float epsilon, float *out) {
@@ -38,6 +39,10 @@ void TIER(rope)(float *x, size_t heads, size_t head_size, const float *cos_sin, 
 void TIER(narrow)(const float *x, size_t n, uint16_t *out) {
 	REQUIRE(n % LANES == 0);
 	for (size_t i = 0; i < n; i += LANES) lanes_store_f16(out + i, lanes_load(x + i));
+}
+
+float TIER(narrow_q8)(const float *x, size_t n, int8_t *q) {
+	return quantise_to_8(x, n, q);
 }
 
 void TIER(swiglu)(const float *gate, const float *up, size_t n, float *out) {

@@ -159,6 +159,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "replace a report that is there, but never an input"},
 	PROGRESS_OPTIONS(struct generate_values),
 	MACHINE_OPTIONS(struct generate_values),
+	KV_OPTION(struct generate_values),
 	{.name = "parallel", VALUE(request.plan.parallel), .argument = "TEXTS", .most = 256,
 	 .help = "texts in flight at once (default: as suits); results do not depend on it"},
 	SEED_OPTION(struct generate_values),

@@ -68,6 +68,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "kernels: auto, or the name of a tier; all but blas give the same bits"},
 	{.name = "cpu-mask", .letter = 'C', VALUE(open.cpu_mask), .argument = "HEX",
 	 .help = "run on these processors only, e.g. 3 for the first two"},
+	KV_OPTION(struct bench_values),
 	{.name = "mlock", VALUE(open.mlock), .help = "keep the weights in memory"},
 };
 

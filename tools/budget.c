@@ -106,6 +106,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "threads", .letter = 't', VALUE(open.threads), .argument = "COUNT", .most = 1024,
 	 .help = "plan: worker threads of the measurement (default: the cores this process may "
 	         "use)"},
+	{.name = "kv-type", OPTION_ENUM(struct budget_values, open.kv_type), .argument = "f16|q8",
+	 .help = "plan: what the measurement keeps the keys and values of contexts as (default "
+	         "f16)"},
 	{.name = "bench", .group = GROUP_TIME, VALUE(bench), .argument = "FILE",
 	 .help = "plan: take speed and memory from what cuttle bench -o json printed, here or on "
 	         "another machine"},
@@ -227,6 +230,8 @@ static int refuse_idle_options(const struct verb *verb, const struct budget_valu
 		                   "--grid is of --accountant exact, and of plan");
 	if (options_typed(verb, "threads") && !values->open.model)
 		return verb_refuse(verb, CUTTLE_USAGE, "--threads is of a measurement, with -m");
+	if (options_typed(verb, "kv-type") && !values->open.model)
+		return verb_refuse(verb, CUTTLE_USAGE, "--kv-type is of a measurement, with -m");
 	if (options_typed(verb, "format") && unknown != PLAN &&
 	    (unknown != FUSION || values->format != PLAN_JSON))
 		return verb_refuse(verb, CUTTLE_USAGE,

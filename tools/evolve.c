@@ -109,6 +109,7 @@ static const struct option_entry OPTIONS[] = {
 	         "records; draw nothing"},
 	PROGRESS_OPTIONS(struct evolve_values),
 	MACHINE_OPTIONS(struct evolve_values),
+	KV_OPTION(struct evolve_values),
 	FLIGHT_OPTIONS(struct evolve_values),
 	SEED_OPTION(struct evolve_values),
 };

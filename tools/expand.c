@@ -100,6 +100,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "replace the output, receipt and journal of another command"},
 	PROGRESS_OPTIONS(struct expand_values),
 	MACHINE_OPTIONS(struct expand_values),
+	KV_OPTION(struct expand_values),
 	FLIGHT_OPTIONS(struct expand_values),
 };
 

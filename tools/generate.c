@@ -261,6 +261,7 @@ const struct option_entry generate_options[] = {
 	 .help = "with --redraw: pay nothing, on the word of WHO that nobody has seen "
 	         "what the shard drew. The receipt says so"},
 	MACHINE_OPTIONS(struct generate_values),
+	KV_OPTION(struct generate_values),
 	FLIGHT_OPTIONS(struct generate_values),
 	{.name = "no-sharing", VALUE(request.plan.no_sharing),
 	 .help = "compute the shared prefix per context; results do not depend on it"},

@@ -105,6 +105,7 @@ static const struct option_entry OPTIONS[] = {
 	         "-i count the records; learn nothing"},
 	PROGRESS_OPTIONS(struct learn_values),
 	MACHINE_OPTIONS(struct learn_values),
+	KV_OPTION(struct learn_values),
 	SEED_OPTION(struct learn_values),
 };
 

@@ -212,6 +212,7 @@ static const struct option_entry OPTIONS[] = {
 	QUOTE_OPTION(struct sanitize_values),
 	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
+	KV_OPTION(struct sanitize_values),
 	{.name = "parallel", VALUE(request.params.parallel), .argument = "DOCUMENTS", .most = 256,
 	 .help = "documents in flight at once (default: as suits groups and memory); results do "
 	         "not depend on it"},

@@ -23,6 +23,7 @@ struct score_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	TEXT_OPTIONS,
+	KV_OPTION(struct text_values),
 	{.name = "ctx-size", .letter = 'c', VALUE(context),
 	 .argument = "TOKENS", .most = UINT32_MAX,
 	 .help = "score at most this many tokens of a text (default: as many as the model's "

@@ -39,6 +39,7 @@
 
 #include "io/ledger/ledger.h"
 #include "io/disk/secrecy.h"
+#include "io/receipts/receipt.h"
 #include "serve/http/keys.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -115,6 +116,7 @@ static const struct option_entry OPTIONS[] = {
 	         "prompts are NOT PRIVATE as ever"},
 	{.name = "quiet", SERVE(quiet), .help = "no line for each request on standard error"},
 	MODEL_OPTIONS(struct serve_values),
+	KV_OPTION(struct serve_values),
 	{.name = "insecure-seed", SERVE(seed), .argument = "SEED",
 	 .help = "draw private jobs from this seed, for tests: their texts are NOT PRIVATE, say "
 	         "so, and are not charged"},
@@ -273,15 +275,17 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	                                .receipt_sha256 = bias.receipt_sha256,
 	                                .guarantee =
 	                                    bias.vector ? bias.evidence.attested.sentence : NULL};
-	const struct jobs_options private_jobs = {.state = values->state,
-	                                          .runtime = values->runtime,
-	                                          .ledger = values->ledger,
-	                                          .model = values->open.model,
-	                                          .threads = values->open.threads,
-	                                          .seed = values->seed,
-	                                          .queue = values->queue,
-	                                          .approval = values->approval,
-	                                          .restored = values->restored};
+	const struct jobs_options private_jobs = {
+	    .state = values->state,
+	    .runtime = values->runtime,
+	    .ledger = values->ledger,
+	    .model = values->open.model,
+	    .threads = values->open.threads,
+	    .kv_type = values->open.kv_type ? RECEIPT_KV_TYPES[values->open.kv_type] : NULL,
+	    .seed = values->seed,
+	    .queue = values->queue,
+	    .approval = values->approval,
+	    .restored = values->restored};
 	const struct serve_request request = {.listen = {.address = values->listen,
 	                                                 .certificate = values->certificate,
 	                                                 .secret = values->secret,

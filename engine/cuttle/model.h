@@ -26,6 +26,12 @@ CUTTLE_API const char *cuttle_isa(void);
 
 struct cuttle_model;
 
+/* What the keys and values of a context are kept as. */
+enum cuttle_kv_type {
+	CUTTLE_KV_F16, /* 16 bits a number */
+	CUTTLE_KV_Q8   /* 8 bits a number, and 32 for each head of a key or value: about half */
+};
+
 struct cuttle_model_params {
 	size_t struct_size; /* set by the default function */
 
@@ -53,6 +59,10 @@ struct cuttle_model_params {
 	 * and for a file without tensors. Such a model can be described, and it turns text into
 	 * tokens and back. score, plan and bench refuse it (USAGE). No worker is started. */
 	bool vocabulary_only;
+
+	/* How jobs keep the keys and values of their contexts. It changes logits, so it changes
+	 * what is drawn. */
+	enum cuttle_kv_type kv_type;
 };
 
 /* Sets all members to their defaults: 0, false and NULL, except struct_size. */
@@ -120,6 +130,8 @@ struct cuttle_model_info {
 	int32_t eos;           /* end-of-text token, -1 = none */
 	bool add_bos;          /* texts begin with bos */
 	bool tied_head;        /* the output head is the embedding */
+
+	enum cuttle_kv_type kv_type; /* of the contexts of jobs, as in cuttle_model_params */
 };
 
 /* Fills *info. It stays valid without the model. */

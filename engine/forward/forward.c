@@ -466,8 +466,9 @@ static void attend_task(void *context, size_t index, unsigned worker) {
 		                           kv_segments(m, row->context, f->layer, kv_head,
 		                                       group->shared, row->position + 1, own)};
 	}
-	kernels_get()->attention(rows, group->count, heads, m->head_size, shared, shared_count,
-	                         m->attention_scale, f->attention + worker * f->attention_floats);
+	(m->info.kv_type == CUTTLE_KV_Q8 ? kernels_get()->attention_q8 : kernels_get()->attention)(
+	    rows, group->count, heads, m->head_size, shared, shared_count, m->attention_scale,
+	    f->attention + worker * f->attention_floats);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */

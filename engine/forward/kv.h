@@ -18,7 +18,7 @@ enum { KV_PAGE = 64 };
 /* Keys and values of `capacity` tokens. Layout: [page][layer][kv head], and in each place first the
  * keys, 4 tiles of [head_size][16 tokens], then the values, [64 tokens][head_size]. */
 struct kv_block {
-	uint16_t *data;  /* fp16 */
+	uint8_t *data;
 	size_t capacity; /* tokens, a multiple of KV_PAGE */
 };
 

@@ -229,6 +229,10 @@ static enum cuttle_status open_model_source(const struct model_source *source,
 		const enum cuttle_status status =
 		    params_take(&params, sizeof params, given, "struct cuttle_model_params", error);
 		if (status) return status;
+		if (params.kv_type != CUTTLE_KV_F16 && params.kv_type != CUTTLE_KV_Q8)
+			return status_fail(error, CUTTLE_USAGE,
+			                   "struct cuttle_model_params: unknown kv_type %d",
+			                   (int)params.kv_type);
 	}
 	struct cuttle_model *handle = calloc(1, sizeof *handle);
 	if (!handle) return status_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -239,6 +243,7 @@ static enum cuttle_status open_model_source(const struct model_source *source,
 	    threads_new(params.vocabulary_only ? 1 : params.threads, &m->threads, &reason);
 	if (!status) status = load_model(&loading, m);
 	m->lock = params.lock;
+	m->info.kv_type = params.kv_type;
 	if (!status && params.lock && m->weights.base) status = region_lock(&m->weights, &reason);
 #if defined(CUTTLE_BLAS)
 	if (!status && m->blas_prompts && !m->vocabulary_only &&

@@ -81,6 +81,7 @@ static const struct member MEMBERS[] = {
     {.kind = MEMBER_PART, .follows = " epsilon rho ", .add = add_spent, .take = fit_delta},
     {"generations", MEMBER_NUMBER, FIELD(votes.times), .least = 1},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"ledger", MEMBER_CHARGE, FIELD(ledger), .text = "rho", .late = true},
     {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},

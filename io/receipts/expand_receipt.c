@@ -129,6 +129,7 @@ static const struct member MEMBERS[] = {
     {"fraction_bits", MEMBER_NUMBER, FIELD(fraction_bits)},
     {"gain", MEMBER_REAL, FIELD(gain)},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},

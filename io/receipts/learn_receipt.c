@@ -132,6 +132,7 @@ static const struct member MEMBERS[] = {
     {"dataset", MEMBER_LABEL, FIELD(dataset), .late = true},
     {"date", MEMBER_DATE, FIELD(date), .late = true},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"ledger", MEMBER_PART, FIELD(ledger), .late = true, .add = add_learn_charge,
      .take = take_learn_charge},
     {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},

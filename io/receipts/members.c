@@ -43,6 +43,7 @@ static json_t *write_member(const struct member *member, const void *at) {
 	case MEMBER_DATE:
 		return json_string(at);
 	case MEMBER_CHOICE:
+	case MEMBER_VARIANT:
 		return json_string(member->names[*(const uint32_t *)at]);
 	case MEMBER_GIVEN:
 		return jsonout_text(at, strlen(at));
@@ -56,6 +57,9 @@ static json_t *add_member(json_t *object, const struct member *member, const voi
 	switch (member->kind) {
 	case MEMBER_FOREIGN:
 		return object;
+	case MEMBER_VARIANT:
+		if (*(const uint32_t *)at == 0) return object;
+		break;
 	case MEMBER_PART:
 		return member->add ? member->add(object, receipt) : object;
 	case MEMBER_STOPS:
@@ -90,7 +94,7 @@ static bool read_choice(const json_t *root, const struct member *member, void *a
 	if (!attest_text(root, member->name, &word)) return false;
 	const uint32_t found = find_word(member, word);
 	if (found == member->most) return false;
-	if (member->kind == MEMBER_CHOICE) *(uint32_t *)at = found;
+	if (member->kind != MEMBER_WORD) *(uint32_t *)at = found;
 	else *(const char **)at = member->names[found];
 	return true;
 }
@@ -142,6 +146,9 @@ static bool read_member(struct attested *attested, const struct member *member, 
 		return attest_hash(root, member->name, at);
 	case MEMBER_DATE:
 		return attest_date(root, at);
+	case MEMBER_VARIANT:
+		if (!json_object_get(root, member->name)) return true;
+		return read_choice(root, member, at) && *(const uint32_t *)at > 0;
 	case MEMBER_CHOICE:
 	case MEMBER_WORD:
 		return read_choice(root, member, at);

@@ -37,6 +37,7 @@ enum member_kind {
 	MEMBER_HASH,    /* char[HASH_TEXT] */
 	MEMBER_DATE,    /* char[RECEIPT_DATE] */
 	MEMBER_CHOICE,  /* an enum or uint32_t, by its name among names[most] */
+	MEMBER_VARIANT, /* a choice whose first name is never said: there is no member then */
 	MEMBER_WORD,    /* const char *, one of names[most] */
 	MEMBER_STOPS,   /* struct cuttle_stops; where none are given there is no member */
 	MEMBER_SAVINGS, /* struct cuttle_savings; a member for each that is on */

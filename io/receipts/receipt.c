@@ -352,6 +352,8 @@ const char *receipt_command_isa(const char *isa) {
 	return strstr(isa, "blas") ? "blas" : "exact";
 }
 
+const char *const RECEIPT_KV_TYPES[2] = {"f16", "q8"};
+
 static void copy_hash(const json_t *value, char hash[HASH_TEXT]) {
 	hash[0] = 0;
 	if (json_string_length(value) == HASH_TEXT - 1)

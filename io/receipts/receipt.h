@@ -125,6 +125,8 @@ bool receipt_hash_command(json_t *root, const struct jsonout_member *members, si
 /* The instruction set as fingerprints have it. All but OpenBLAS give the same bits. So a run that
  * moves to another machine is still the same command. */
 const char *receipt_command_isa(const char *isa);
+/* The names of enum cuttle_kv_type. */
+extern const char *const RECEIPT_KV_TYPES[2];
 
 /* How a receipt of cuttle generate is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind GENERATE_KIND;

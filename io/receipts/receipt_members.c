@@ -494,6 +494,7 @@ static const struct member MEMBERS[] = {
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_filters, .take = take_filters},
     {"stop", MEMBER_STOPS, FIELD(stops)},
     {.kind = MEMBER_PART, .add = add_rounds, .take = take_rounds},

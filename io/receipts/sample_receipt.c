@@ -67,6 +67,7 @@ static const struct member MEMBERS[] = {
     {"date", MEMBER_DATE, FIELD(date), .late = true},
     {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_sampled, .take = take_sampled},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},

@@ -279,6 +279,7 @@ static const struct member MEMBERS[] = {
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
     {"isa", MEMBER_ISA, FIELD(isa)},
+    {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"placeholder", MEMBER_TEXT, FIELD(placeholder)},
     {"tagger", MEMBER_TEXT, FIELD(tagger)},
     {"spans_format", MEMBER_WORD, FIELD(form), .names = SPANS_FORMAT_NAMES, .most = SPANS_FORMATS},

@@ -28,6 +28,7 @@ struct jobs_options {
 	const char *model;   /* GGUF file */
 	const char *program; /* the command; NULL = this one, /proc/self/exe */
 	uint64_t threads;    /* of a job; 0 = as the command does */
+	const char *kv_type; /* of a job's contexts; NULL = as the command does */
 	uint64_t seed;       /* for tests: --insecure-seed of each job; UINT64_MAX = private */
 	uint64_t queue;      /* most jobs that wait or run; 0 = 64 */
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */

@@ -25,6 +25,7 @@ void jobs_words_begin(const struct jobs *jobs, const struct spec *spec, struct j
 	for (size_t i = 0; i < spec->count; i++) jobs_words_add(words, spec->words[i], NULL);
 	(void)snprintf(words->threads, JOBS_NUMBER, "%" PRIu64, options->threads);
 	if (options->threads) jobs_words_add(words, "--threads", words->threads);
+	if (options->kv_type) jobs_words_add(words, "--kv-type", options->kv_type);
 	(void)snprintf(words->seed, JOBS_NUMBER, "%" PRIu64, options->seed);
 	if (options->seed != UINT64_MAX) jobs_words_add(words, "--insecure-seed", words->seed);
 }

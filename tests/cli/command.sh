@@ -148,6 +148,7 @@ changes <<-'END'
 	preset|--preset table2-ink-7-1|--preset table2-ink-all-7-1
 	method|-e 3|-e 3 --method pmixed
 	order|-e 20 --method pmixed|-e 20 --method pmixed --order 3
+	kv-type|-e 3|-e 3 --kv-type q8
 	method|-e 3|--method adapmixed --not-private
 	epsilon|--method adapmixed --not-private -e 5|--method adapmixed --not-private -e 6
 	epsilon|--method adapmixed --not-private|--method adapmixed --not-private -e 6
@@ -266,6 +267,7 @@ changes <<END
 	instruction|$chat --instruction one.asked|$chat --instruction two.asked
 	prefill|$chat|$chat --prefill So:
 	ctx-size|$chat|$chat -c 300
+	kv-type|$chat|$chat --kv-type q8
 	insecure-seed|$chat --insecure-seed 1|$chat --insecure-seed 2
 END
 keeps <<END

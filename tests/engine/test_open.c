@@ -122,6 +122,36 @@ static void test_progress(void **state) {
 	}
 }
 
+/* Keys and values are of 16 bits unless the caller asks for 8. */
+static void test_kv_type(void **state) {
+	(void)state;
+	const struct {
+		enum cuttle_kv_type asked, got;
+		enum cuttle_status status;
+	} cases[] = {{CUTTLE_KV_F16, CUTTLE_KV_F16, CUTTLE_OK},
+	             {CUTTLE_KV_Q8, CUTTLE_KV_Q8, CUTTLE_OK},
+	             {(enum cuttle_kv_type)2, CUTTLE_KV_F16, CUTTLE_USAGE}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cuttle_model_params params;
+		struct cuttle_model_info info;
+		struct cuttle_model *model;
+		cuttle_model_params_default(&params);
+		assert_int_equal(params.kv_type, CUTTLE_KV_F16);
+		params.kv_type = cases[i].asked;
+		assert_int_equal(cuttle_model_open(path, &params, &model, NULL), cases[i].status);
+		if (!model) continue;
+		cuttle_model_describe(model, &info);
+		assert_int_equal(info.kv_type, cases[i].got);
+		cuttle_model_free(&model);
+	}
+	struct cuttle_model_info info;
+	struct cuttle_model *model;
+	assert_int_equal(cuttle_model_open(path, NULL, &model, NULL), CUTTLE_OK);
+	cuttle_model_describe(model, &info);
+	assert_int_equal(info.kv_type, CUTTLE_KV_F16);
+	cuttle_model_free(&model);
+}
+
 static struct cuttle_model *open_vocabulary(const uint8_t *file, size_t file_size) {
 	struct cuttle_model_params params;
 	struct cuttle_model *model;
@@ -416,6 +446,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_three_ways_are_one),
 	    cmocka_unit_test(test_progress),
+	    cmocka_unit_test(test_kv_type),
 	    cmocka_unit_test(test_vocabulary_only),
 	    cmocka_unit_test(test_vocabulary_of_a_long_file),
 	    cmocka_unit_test(test_no_model),

@@ -71,10 +71,12 @@ static inline void bench_all_tiers(const struct kernels *const *tiers, size_t ti
 	enum { HEADS = 3, HEAD = 64, TOKENS = 400, WIDE = 1536, HEAD_SET = 1840 };
 	struct contexts contexts = contexts_new(&numbers, HEADS, HEAD, TOKENS, PLAIN);
 	// A row of 400 tokens; 8 rows of 112 tokens behind 288 shared ones.
-	const struct attention_segment segment = {contexts.k, contexts.v, TOKENS},
-	                               shared = {contexts.k, contexts.v, 288},
-	                               own = {contexts.k + 288 * HEAD, contexts.v + 288 * HEAD,
-	                                      112};
+	const struct attention_segment segment = {contexts.k, contexts.v, TOKENS, NULL, NULL},
+	                               shared = {contexts.k, contexts.v, 288, NULL, NULL},
+	                               own = {contexts.k + 288 * HEAD, contexts.v + 288 * HEAD, 112,
+	                                      NULL, NULL},
+	                               q8 = {contexts.k8, contexts.v8, TOKENS, contexts.k_scale,
+	                                     contexts.v_scale};
 	static float scores[ATTENTION_MOST_ROWS * HEADS * (TOKENS + HEAD)];
 	float out[WIDE], x[HEAD_SET], y[WIDE], scale[WIDE / 32], scaled_sum[WIDE / 32];
 	int32_t half_sum[WIDE / 16];
@@ -88,12 +90,15 @@ static inline void bench_all_tiers(const struct kernels *const *tiers, size_t ti
 		BENCH(seconds, for (size_t again = 0; again < 100; again++) call)                  \
 		bench_report(what, tiers[t]->name, seconds / 100, &base);                          \
 	}
-	const struct attention_row row = {contexts.q, out, &segment, 1};
+	const struct attention_row row = {contexts.q, out, &segment, 1},
+	                           row_q8 = {contexts.q, out, &q8, 1};
 	struct attention_row rows[ATTENTION_MOST_ROWS];
 	for (size_t r = 0; r < ATTENTION_MOST_ROWS; r++)
 		rows[r] = (struct attention_row){contexts.q, out + r * HEADS * HEAD, &own, 1};
 	BENCH_OP("attention 3 x 64, 400 tokens",
 	         tiers[t]->attention(&row, 1, HEADS, HEAD, NULL, 0, 0.125f, scores))
+	BENCH_OP("attention_q8 3 x 64, 400 tokens",
+	         tiers[t]->attention_q8(&row_q8, 1, HEADS, HEAD, NULL, 0, 0.125f, scores))
 	BENCH_OP("attention 1 x 64, 400 tokens",
 	         tiers[t]->attention(&row, 1, 1, HEAD, NULL, 0, 0.125f, scores))
 	BENCH_OP(

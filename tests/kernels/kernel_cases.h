@@ -7,6 +7,7 @@
 #include "kernels/f16.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
+#include "kernels/quantise.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -265,12 +266,48 @@ struct contexts {
 	float *q;      /* [heads][head_size] */
 	uint16_t *k;   /* fp16, [padded] in tiles */
 	uint16_t *v;   /* fp16, [tokens][head_size] */
+
+	/* The same in 8 bits, as attention_q8 takes it: contexts_quantise. */
+	int8_t *k8, *v8;
+	float *k_scale, *v_scale;
 };
+
+/* Writes one token's key or value: entry d goes to to[d / group * step + d % group]. */
+static inline float store_quantised(const float *x, size_t n, int8_t *to, size_t group,
+                                    size_t step) {
+	int8_t q[256];
+	const float scale = quantise_to_8(x, n, q);
+	for (size_t d = 0; d < n; d++) to[d / group * step + d % group] = q[d];
+	return scale;
+}
+
+/* Makes the numbers of 8 bits from those of 16. */
+static inline void contexts_quantise(struct contexts *contexts, struct numbers *numbers) {
+	const size_t size = contexts->head_size;
+	for (size_t t = 0; t < contexts->padded; t++) {
+		float key[256], value[256];
+		for (size_t d = 0; d < size; d++) {
+			key[d] = float_of_f16(contexts->k[(t / 16 * size + d) * 16 + t % 16]);
+			value[d] = t < contexts->tokens ? float_of_f16(contexts->v[t * size + d])
+			                                : draw_hostile(numbers);
+		}
+		contexts->k_scale[t] = store_quantised(
+		    key, size, contexts->k8 + t / 16 * 16 * size + t % 16 * 2, 2, 32);
+		contexts->v_scale[t] =
+		    store_quantised(value, size, contexts->v8 + t / 2 * 2 * size + t % 2, 1, 2);
+	}
+}
 
 static inline struct contexts contexts_new(struct numbers *numbers, size_t heads, size_t head_size,
                                            size_t tokens, enum mood mood) {
-	struct contexts contexts = {heads, head_size, tokens, (tokens + 15) / 16 * 16,
-	                            NULL,  NULL,      NULL};
+	struct contexts contexts = {.heads = heads,
+	                            .head_size = head_size,
+	                            .tokens = tokens,
+	                            .padded = (tokens + 15) / 16 * 16};
+	contexts.k8 = new_array(contexts.padded * head_size, sizeof *contexts.k8);
+	contexts.v8 = new_array(contexts.padded * head_size, sizeof *contexts.v8);
+	contexts.k_scale = new_array(contexts.padded, sizeof *contexts.k_scale);
+	contexts.v_scale = new_array(contexts.padded, sizeof *contexts.v_scale);
 	contexts.q = new_array(heads * head_size, sizeof *contexts.q);
 	contexts.k = new_array(contexts.padded * head_size, sizeof *contexts.k);
 	contexts.v = new_array(tokens * head_size, sizeof *contexts.v);
@@ -290,6 +327,7 @@ static inline struct contexts contexts_new(struct numbers *numbers, size_t heads
 		contexts.v[i] = f16_of_float(mood == HOSTILE && draw_below(numbers, 2000) == 0
 		                                 ? draw_hostile(numbers)
 		                                 : draw_plain(numbers));
+	contexts_quantise(&contexts, numbers);
 	return contexts;
 }
 
@@ -297,6 +335,10 @@ static inline void contexts_free(struct contexts *contexts) {
 	free(contexts->q);
 	free(contexts->k);
 	free(contexts->v);
+	free(contexts->k8);
+	free(contexts->v8);
+	free(contexts->k_scale);
+	free(contexts->v_scale);
 }
 
 #endif

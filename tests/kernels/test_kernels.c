@@ -303,7 +303,7 @@ static void test_rowquant(void **state) {
 
 /* Lists the problem's tokens from `from` to `end` - 1 as segments, cut where it happens. Returns
  * how many there are, at most 8. */
-static size_t cut_segments(const struct contexts *contexts, size_t from, size_t end,
+static size_t cut_segments(const struct contexts *contexts, bool q8, size_t from, size_t end,
                            struct attention_segment *segments) {
 	const size_t cuts = draw_below(&numbers, 8), size = contexts->head_size;
 	size_t count = 0;
@@ -311,8 +311,14 @@ static size_t cut_segments(const struct contexts *contexts, size_t from, size_t 
 		const size_t tiles = (end - from + 15) / 16,
 		             next = i < cuts ? from + 16 * draw_below(&numbers, tiles + 1) : end;
 		if (next > end) continue;
-		segments[count++] = (struct attention_segment){
-		    contexts->k + from * size, contexts->v + from * size, next - from};
+		segments[count++] =
+		    q8 ? (struct attention_segment){contexts->k8 + from * size,
+		                                    contexts->v8 + from * size, next - from,
+		                                    contexts->k_scale + from,
+		                                    contexts->v_scale + from}
+		       : (struct attention_segment){contexts->k + from * size,
+		                                    contexts->v + from * size, next - from, NULL,
+		                                    NULL};
 		from = next;
 	}
 	return count;
@@ -320,13 +326,13 @@ static size_t cut_segments(const struct contexts *contexts, size_t from, size_t 
 
 /* Attention of some problems in one call. They have the first `shared` tokens in common: those of
  * the first problem are read. out[i] receives what row i has. */
-static void attention_of(const struct kernels *tier, const struct contexts *contexts, size_t count,
-                         size_t shared, float *const *out) {
+static void attention_of(const struct kernels *tier, bool q8, const struct contexts *contexts,
+                         size_t count, size_t shared, float *const *out) {
 	const size_t heads = contexts->heads, size = contexts->head_size;
 	struct attention_segment common[8], own[ATTENTION_MOST_ROWS][8];
 	struct attention_row rows[ATTENTION_MOST_ROWS];
 	struct guarded guards[ATTENTION_MOST_ROWS + 1];
-	const size_t common_count = shared ? cut_segments(contexts, 0, shared, common) : 0;
+	const size_t common_count = shared ? cut_segments(contexts, q8, 0, shared, common) : 0;
 	size_t most = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (contexts[i].tokens > most) most = contexts[i].tokens;
@@ -334,11 +340,12 @@ static void attention_of(const struct kernels *tier, const struct contexts *cont
 		    contexts[i].q,
 		    guarded_new(&guards[i], heads * size * sizeof(float),
 		                4 * draw_below(&numbers, 16)),
-		    own[i], cut_segments(&contexts[i], shared, contexts[i].tokens, own[i])};
+		    own[i], cut_segments(&contexts[i], q8, shared, contexts[i].tokens, own[i])};
 	}
 	float *scratch = guarded_new(
 	    &guards[count], attention_scratch(count, heads, size, most) * sizeof *scratch, 4);
-	tier->attention(rows, count, heads, size, common, common_count, 0.125f, scratch);
+	(q8 ? tier->attention_q8 : tier->attention)(rows, count, heads, size, common, common_count,
+	                                            0.125f, scratch);
 	for (size_t i = 0; i < count; i++)
 		memcpy(out[i], rows[i].out, heads * size * sizeof(float));
 	for (size_t i = 0; i <= count; i++) guarded_end(&guards[i]);
@@ -383,10 +390,61 @@ static void attention_definition(const struct contexts *contexts, const float *g
 	free(p);
 }
 
+/* Entry d of a token's key and value, as attention_q8 has them. */
+static double key_of(const struct contexts *c, size_t t, size_t d) {
+	return (double)c->k8[t / 16 * 16 * c->head_size + d / 2 * 32 + t % 16 * 2 + d % 2] *
+	       (double)c->k_scale[t];
+}
+
+static double value_of(const struct contexts *c, size_t t, size_t d) {
+	return (double)c->v8[(t / 2 * c->head_size + d) * 2 + t % 2] * (double)c->v_scale[t];
+}
+
+/* The softmax of attention in double, but for the roundings to 16 bits. */
+static void attention_q8_definition(const struct contexts *contexts, const float *got) {
+	double *p = new_array(contexts->tokens, sizeof *p);
+	const size_t size = contexts->head_size, tokens = contexts->tokens;
+	for (size_t h = 0; h < contexts->heads; h++) {
+		const float *q = contexts->q + h * size;
+		double most = -INFINITY, total = 0, largest = 0, doubt = 0;
+		for (size_t d = 0; d < size; d++) largest = fmax(largest, fabs((double)q[d]));
+		for (size_t t = 0; t < tokens; t++) {
+			double score = 0, reach = 0;
+			for (size_t d = 0; d < size; d++) {
+				score += (double)q[d] * key_of(contexts, t, d);
+				reach += fabs(key_of(contexts, t, d));
+			}
+			p[t] = score * 0.125;
+			most = fmax(most, p[t]);
+			// Each Q is off by half of largest / 32767.
+			doubt = fmax(doubt, reach * 0.125 * largest * (0x1p-16 + 0x1p-22));
+		}
+		for (size_t t = 0; t < tokens; t++) total += p[t] = exp(p[t] - most);
+		for (size_t d = 0; d < size; d++) {
+			double sum = 0, bound = 1e-30;
+			for (size_t t = 0; t < tokens; t++) {
+				const double term = p[t] / total * value_of(contexts, t, d);
+				sum += term;
+				// A weight is off by half of its tile's largest / 32767.
+				double heaviest = 0;
+				for (size_t i = t / 16 * 16; i < t / 16 * 16 + 16 && i < tokens;
+				     i++)
+					heaviest =
+					    fmax(heaviest, p[i] * (double)contexts->v_scale[i]);
+				bound += fabs(term) * (2.1 * doubt + 1e-5) +
+				         heaviest / total * 0x1p-16 * 1.01 *
+				             abs(contexts->v8[(t / 2 * size + d) * 2 + t % 2]);
+			}
+			expect_near("attention_q8", "scalar", sum, (double)got[h * size + d],
+			            bound);
+		}
+	}
+	free(p);
+}
+
 /* Each row's bits are those that the scalar tier gives it alone, from keys and values of its own.
  */
-static void test_attention(void **state) {
-	(void)state;
+static void check_attention(bool q8) {
 	static const size_t sizes[] = {64, 16, 48, 80, 128},
 	                    lengths[] = {1, 15, 16, 17, 64, 100, 333, 31};
 	for (size_t round = 0; round < 120; round++) {
@@ -402,10 +460,12 @@ static void test_attention(void **state) {
 			                           common + lengths[(round + i * i) % 8], mood);
 			memcpy(contexts[i].k, contexts[0].k, common * size * sizeof(uint16_t));
 			memcpy(contexts[i].v, contexts[0].v, common * size * sizeof(uint16_t));
+			contexts_quantise(&contexts[i], &numbers);
 			expected[i] = new_array(floats, sizeof(float));
 			got[i] = new_array(floats, sizeof(float));
-			attention_of(tiers[0], &contexts[i], 1, 0, &expected[i]);
-			if (mood != HOSTILE) attention_definition(&contexts[i], expected[i]);
+			attention_of(tiers[0], q8, &contexts[i], 1, 0, &expected[i]);
+			if (mood != HOSTILE && !q8) attention_definition(&contexts[i], expected[i]);
+			if (mood == PLAIN && q8) attention_q8_definition(&contexts[i], expected[i]);
 		}
 		for (size_t t = 0; t < tier_count; t++)
 			for (size_t i = 0; i < 4; i++) {
@@ -413,15 +473,55 @@ static void test_attention(void **state) {
 				const size_t first = draw_below(&numbers, count),
 				             some = 1 + draw_below(&numbers, count - first),
 				             shared = 16 * draw_below(&numbers, common / 16 + 1);
-				attention_of(tiers[t], contexts + first, some, shared, got);
+				attention_of(tiers[t], q8, contexts + first, some, shared, got);
 				for (size_t r = 0; r < some; r++)
-					expect_same("attention", tiers[t]->name,
-					            expected[first + r], got[r], floats);
+					expect_same(q8 ? "attention_q8" : "attention",
+					            tiers[t]->name, expected[first + r], got[r],
+					            floats);
 			}
 		for (size_t i = 0; i < count; i++) {
 			free(expected[i]);
 			free(got[i]);
 			contexts_free(&contexts[i]);
+		}
+	}
+}
+
+static void test_attention(void **state) {
+	(void)state, check_attention(false);
+}
+
+static void test_attention_q8(void **state) {
+	(void)state, check_attention(true);
+}
+
+/* Every tier quantises as the formula does in double. What is not finite gives no number. */
+static void test_narrow_q8(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 300; round++) {
+		const size_t n = 16 * (1 + draw_below(&numbers, 16));
+		float x[256];
+		int8_t q[256];
+		bool finite = true;
+		double most = 0;
+		for (size_t i = 0; i < n; i++) {
+			x[i] = round % 3 == 1 && draw_below(&numbers, 200) == 0
+			           ? draw_hostile(&numbers)
+			           : draw_plain(&numbers) * 3.0f;
+			if (round % 3 == 2) x[i] *= 0x1p-102f;
+			finite = finite && isfinite(x[i]);
+			most = fmax(most, fabs((double)x[i]));
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			const float scale = tiers[t]->narrow_q8(x, n, q);
+			const bool tiny = most < 0x1p-100;
+			const float expected = !finite ? NAN : tiny ? 0.0f : (float)most / 127.0f;
+			expect_same("narrow_q8", tiers[t]->name, &expected, &scale, 1);
+			for (size_t i = 0; i < n; i++) {
+				const float inverse = !finite || tiny ? 0.0f : 127.0f / (float)most;
+				assert_int_equal(q[i],
+				                 finite ? nearbyint((double)(x[i] * inverse)) : 0);
+			}
 		}
 	}
 }
@@ -603,7 +703,7 @@ static void test_exp_lanes(void **state) {
 	enum { TOKENS = 400, HEAD = 16 };
 	static uint16_t k[TOKENS * HEAD], v[TOKENS * HEAD];
 	static float scores[TOKENS + HEAD], gate[TOKENS], up[TOKENS], gated[TOKENS];
-	const struct attention_segment segment = {k, v, TOKENS};
+	const struct attention_segment segment = {.k = k, .v = v, .tokens = TOKENS};
 	for (size_t round = 0; round < 500; round++) {
 		float q[HEAD] = {-ldexpf(1.0f + fabsf(draw_plain(&numbers)),
 		                         (int)draw_below(&numbers, 10) - 3)},
@@ -722,6 +822,8 @@ int main(int argc, char **argv) {
 	    cmocka_unit_test(test_attention),
 	    cmocka_unit_test(test_rowwise),
 	    cmocka_unit_test(test_narrow),
+	    cmocka_unit_test(test_narrow_q8),
+	    cmocka_unit_test(test_attention_q8),
 	    cmocka_unit_test(test_dclip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

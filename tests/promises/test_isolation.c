@@ -179,7 +179,7 @@ static uint64_t fingerprint_of(const void *bytes, size_t size) {
 }
 
 static void check_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding,
-                       uint64_t fingerprint, bool few) {
+                       enum cuttle_kv_type kv_type, uint64_t fingerprint, bool few) {
 	static struct world world;
 	static struct answer expected, answer;
 	make_world(&world, 7);
@@ -192,6 +192,7 @@ static void check_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embed
 	    {1, true, 2}, {7, false, 1}, {64, true, 4}, {512, false, 3}, {512, true, 1}};
 	assert_true(kernels_set("scalar"));
 	struct cuttle_model *model = tiny_model_open(matrix, embedding, 1);
+	model->model.info.kv_type = kv_type;
 	const bool brief = few || briefly();
 	// One token a pass, or where the tokens of a row are seen elsewhere to leave each other
 	// alone, many: the fingerprints are those of one.
@@ -204,6 +205,7 @@ static void check_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embed
 	const size_t tiers = kernels_available(tables);
 	for (unsigned threads = few ? 2 : 1; threads <= (few ? 2 : 4); threads++) {
 		model = tiny_model_open(matrix, embedding, threads);
+		model->model.info.kv_type = kv_type;
 		for (size_t tier = few && tiers > 1; tier < tiers; tier++) {
 			// Tiers and threads do not meet in one place: the best tier sees every
 			// number of threads, the others one.
@@ -230,7 +232,13 @@ static void check_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embed
 static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding,
                            uint64_t fingerprint) {
 	const bool all = matrix == GGUF_TENSOR_Q4_1 || (matrix == GGUF_TENSOR_F32 && !briefly());
-	check_ways(matrix, embedding, fingerprint, !all && !nightly());
+	check_ways(matrix, embedding, CUTTLE_KV_F16, fingerprint, !all && !nightly());
+}
+
+/* Keys and values of 8 bits. */
+static void test_kv_q8(void **state) {
+	(void)state;
+	check_ways(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, CUTTLE_KV_Q8, 0xdbff7155430c8fc8u, false);
 }
 
 static void test_q4_1(void **state) {
@@ -269,7 +277,8 @@ static void test_other_types(void **state) {
 	const size_t first = briefly() ? 3 : 0,
 	             last = briefly() ? 3 : sizeof pairs / sizeof *pairs - 1;
 	for (size_t i = first; i <= last; i++)
-		check_ways(pairs[i].matrix, pairs[i].embedding, pairs[i].fingerprint, true);
+		check_ways(pairs[i].matrix, pairs[i].embedding, CUTTLE_KV_F16, pairs[i].fingerprint,
+		           true);
 }
 
 /* 1 to 33 rows and 64 in one call, the same references again and again: every kernel meets every
@@ -487,6 +496,7 @@ static void test_reused_memory(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_q4_1),
+	    cmocka_unit_test(test_kv_q8),
 	    cmocka_unit_test(test_q4_0),
 	    cmocka_unit_test(test_q8_0),
 	    cmocka_unit_test(test_f16),

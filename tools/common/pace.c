@@ -24,8 +24,10 @@ enum {
 static const double SECONDS = 1.5; /* planned for the prompts, and as much for the steps */
 
 double pace_kv_bytes(const struct cuttle_model_info *info) {
-	// Keys and values: two vectors per layer and head, of head_size numbers of two bytes.
-	return 2.0 * 2.0 * info->layers * info->kv_heads * info->head_size;
+	// Keys and values: two vectors per layer and head, of head_size numbers of two bytes, or of
+	// one and a scale of four.
+	return 2.0 * info->layers * info->kv_heads *
+	       (info->kv_type == CUTTLE_KV_Q8 ? info->head_size + 4.0 : 2.0 * info->head_size);
 }
 
 static double clamp_between(double least, double value, double most) {

@@ -256,6 +256,7 @@ static int open_verb_model(const struct verb *verb, const struct model_values *v
 	cuttle_model_params_default(&params);
 	params.threads = (unsigned)values->threads;
 	params.lock = values->mlock;
+	params.kv_type = (enum cuttle_kv_type)values->kv_type;
 	params.vocabulary_only = values->vocabulary_only;
 	if (!status)
 		status = hash ? setup_open(values->model, &params, opened, &error)

@@ -77,6 +77,7 @@ struct model_values {
 	const char *isa;      /* name of the kernels, NULL = auto */
 	const char *cpu_mask; /* processors as hex digits, NULL = all; "3" = the first two */
 	uint64_t threads;     /* worker threads, 0 = the cores this process may use */
+	int kv_type;          /* enum cuttle_kv_type */
 	bool mlock;           /* keep weights and contexts out of swap */
 	bool vocabulary_only; /* no option: the verb needs no weights */
 };
@@ -147,6 +148,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "mlock", OPTION(structure, open.mlock), \
 	 .help = "keep the weights and what is computed from the references in memory, " \
 	         "never on a swap disk. Exit 2 when ulimit -l is too small"}
+/* For the verbs whose runs keep many contexts. */
+#define KV_OPTION(structure) \
+	{.name = "kv-type", OPTION_ENUM(structure, open.kv_type), .argument = "f16|q8", \
+	 .help = "what the keys and values of contexts are kept as. q8: in 8 bits, about half " \
+	         "the memory of f16; texts differ a little (default f16)"}
 #define MODEL_OPTIONS(structure) MODEL_OPTION(structure), MACHINE_OPTIONS(structure)
 #define OUTPUT_OPTION(structure, member) \
 	{.name = "output", .first = true, .letter = 'o', OPTION(structure, member), \

@@ -4,6 +4,7 @@
 #include "tools/report/bench_table.h"
 
 #include "base/processors.h"
+#include "io/receipts/receipt.h"
 #include "tools/common/pace.h"
 #include <math.h>
 #include <stdlib.h>
@@ -218,10 +219,11 @@ static json_t *encode_bench(const struct bench_table *table) {
 	for (size_t i = 0; i < table->run_count; i++)
 		runs = append_item(runs, encode_measurement(table, &table->runs[i]));
 	json_t *about =
-	    json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "name", model->name, "types", model->types,
-	              "file_bytes", (json_int_t)model->file_bytes, "packed_bytes",
+	    json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "name", model->name, "types",
+	              model->types, "file_bytes", (json_int_t)model->file_bytes, "packed_bytes",
 	              (json_int_t)model->packed_bytes, "parameters", (json_int_t)model->parameters,
-	              "kv_bytes_per_token", (json_int_t)pace_kv_bytes(model));
+	              "kv_bytes_per_token", (json_int_t)pace_kv_bytes(model), "kv_type",
+	              RECEIPT_KV_TYPES[model->kv_type]);
 	json_t *machine = json_pack(
 	    "{s:o, s:I, s:s, s:s, s:o, s:o}", "cpu", jsonout_text(table->cpu, strlen(table->cpu)),
 	    "cores", (json_int_t)table->cores, "isa", table->isa, "version", cuttle_version(),
