@@ -1,13 +1,15 @@
 #!/bin/bash
 # What texts at epsilon 3 are worth to somebody who has nothing else: a classifier of good and bad reviews is taught by them and tested on
 # real ones, beside texts of the public prompt alone and real texts; and MAUVE of both. The rows of bench/SPENDING.md, "Goals".
-# usage: bench/synthetic.sh YELP_DEV.jsonl FOLDER [TEXTS]      FOLDER keeps what was made; a stopped run goes on
+# usage: bench/synthetic.sh YELP_DEV.jsonl FOLDER [TEXTS [run|bias]]      FOLDER keeps what was made; a stopped run goes on
+# run: texts of 15 references each (default). bias: texts of a bias of all references alone, one of each opinion, by cuttle learn.
 # CUTTLE_MODEL=FILE.gguf; BUILD=build
 set -euo pipefail
 cd "$(dirname "$0")/.."
-usage='usage: bench/synthetic.sh YELP_DEV.jsonl FOLDER [TEXTS]'
+usage='usage: bench/synthetic.sh YELP_DEV.jsonl FOLDER [TEXTS [run|bias]]'
 data=$(realpath "${1:?$usage}")
-folder=${2:?$usage} texts=${3:-100}
+folder=${2:?$usage} texts=${3:-100} way=${4:-run}
+[ "$way" = run ] || [ "$way" = bias ] || { echo "$usage" >&2; exit 2; }
 model=${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}
 build=${BUILD:-build}
 make -s "$build/cuttle" >&2
@@ -33,16 +35,19 @@ for name, part in parts.items():
             out.write(json.dumps(row) + "\n")
 PYTHON
 
+prompt=(--public-examples "$folder/examples.jsonl" --kind review --category-field opinion --categories "good,bad" --category-public)
 write() {
-	local input=$1 output=$2
-	shift 2
-	"$build/cuttle" generate -m "$model" -i "$folder/$input.jsonl" -o "$folder/$output.jsonl" --public-examples "$folder/examples.jsonl" \
-		--kind review --category-field opinion --categories good,bad --category-public -N "$texts" -n 100 -e 3 -q "$@"
+	"$build/cuttle" generate -m "$model" -o "$folder/$1.jsonl" "${prompt[@]}" -N "$texts" -n 100 -q "${@:2}"
 }
-write refs run -B 15
-write blank public -B 1
+if [ "$way" = run ]; then
+	write run -i "$folder/refs.jsonl" -B 15 -e 3
+else
+	[ -e "$folder/learnt.bias" ] || "$build/cuttle" learn -m "$model" -i "$folder/refs.jsonl" -o "$folder/learnt.bias" -e 3 -q "${prompt[@]}"
+	write bias -B 0 --bias "$folder/learnt.bias"
+fi
+write public -i "$folder/blank.jsonl" -B 1 -e 3
 
-python3 - "$folder" <<'PYTHON'
+python3 - "$folder" "$way" <<'PYTHON'
 import collections, json, math, random, re, sys
 def load(name):
     rows = [json.loads(line) for line in open(f"{sys.argv[1]}/{name}.jsonl", encoding="utf-8")]
@@ -73,13 +78,13 @@ def halves(count):
     """As many good as bad ones."""
     return [[*random.sample([r for r in refs if r[1]], count // 2), *random.sample([r for r in refs if not r[1]], count // 2)]
             for _ in range(40)]
-for name, words in (("run", "the run at epsilon 3"), ("public", "the public prompt alone")):
+for name, words in ((sys.argv[2], {"run": "the run at epsilon 3", "bias": "a bias at epsilon 3"}[sys.argv[2]]), ("public", "the public prompt alone")):
     texts = load(name)
     print("| %s | %d | %.3f ± %.3f |" % (words, len(texts), auc(texts, test), (lambda s: math.sqrt(sum((x - sum(s) / len(s)) ** 2 for x in s) / len(s)))(
         [auc(random.choices(texts, k=len(texts)), test) for _ in range(100)])))
-for count in (60, 100):
+for count in (60, 100, 300):
     row("real reviews", halves(count), count)
 PYTHON
-[ -e "$folder/table.md" ] || "$build/cuttle" evaluate -m "$model" -i "$folder/run.jsonl" --baseline "$folder/public.jsonl" \
+[ -e "$folder/table.md" ] || "$build/cuttle" evaluate -m "$model" -i "$folder/$way.jsonl" --baseline "$folder/public.jsonl" \
 	--against "$folder/against.jsonl" --public -q -o "$folder/table.md"
 cat "$folder/table.md"
