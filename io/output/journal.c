@@ -355,13 +355,24 @@ size_t journal_counts(const struct journal *journal, const int64_t **counts) {
 	return journal->counted;
 }
 
+/* Whether the disk has room for any line of so many counts. How long a line is depends on what it
+ * counts; whether there is room must not, for without the line others are drawn. */
+static int find_room(const struct journal *journal, size_t count) {
+	const int problem = posix_fallocate(journal->file, (off_t)journal->whole,
+	                                    (off_t)(COUNTS_ROOM + count * COUNT_ROOM));
+	if (ftruncate(journal->file, (off_t)journal->whole) != 0) return errno;
+	return problem;
+}
+
 int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count) {
 	size_t size;
 	REQUIRE(count && !journal->counted && !journal->texts_seen);
+	int problem = find_room(journal, count);
+	if (problem) return problem;
 	char *line = render_counts_line(journal, counts, count, &size);
 	if (!line) return ENOMEM;
 	journal->worthless = false;
-	const int problem = file_write(journal->file, line, size);
+	problem = file_write(journal->file, line, size);
 	free(line);
 	if (!problem) journal->whole += size;
 	return problem ? problem : fdatasync(journal->file) ? errno : 0;

@@ -67,9 +67,10 @@ int journal_restart(struct journal *journal, const struct journal_owner *owner);
 /* Returns how many noisy counts were loaded; 0: there are none. *counts points at them until
  * journal_close or journal_keep_counts. */
 size_t journal_counts(const struct journal *journal, const int64_t **counts);
-/* Writes the line of counts[count], at least 1, and syncs it. The journal holds its first line and
- * nothing else. From then on it is not removed without being finished: who has seen the counts must
- * not see others of the same records. Returns 0 or the errno. */
+/* Writes the line of counts[count], at least 1, and syncs it. First it finds out whether the disk
+ * has room for the longest such line; without it nothing of the counts is written. The journal
+ * holds its first line and nothing else. From then on it is not removed without being finished: who
+ * has seen the counts must not see others of the same records. Returns 0 or the errno. */
 int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count);
 /* Returns how many tokens of a text were loaded. *tokens points at them, in the order of their
  * steps, until journal_close; it is NULL where the journal has no such text. */
