@@ -25,11 +25,12 @@ static bool read_part_number(const char *digits, unsigned *number) {
 
 bool parts_named(const char *path, unsigned *number, unsigned *count) {
 	const size_t length = strlen(path);
-	const char *const tail = path + length - TAIL;
-	return length > TAIL && *tail == '-' && read_part_number(tail + 1, number) &&
+	if (length <= TAIL) return false;
+	const char *const tail = path + (length - TAIL);
+	return *tail == '-' && read_part_number(tail + 1, number) &&
 	       !strncmp(tail + 1 + DIGITS, OF, sizeof OF - 1) &&
 	       read_part_number(tail + DIGITS + sizeof OF, count) &&
-	       !strcmp(tail + 2 * DIGITS + sizeof OF, ENDING) && *number >= 1 &&
+	       !strcmp(tail + DIGITS + sizeof OF + DIGITS, ENDING) && *number >= 1 &&
 	       *number <= *count && *count >= 2;
 }
 
