@@ -400,6 +400,11 @@ static double value_of(const struct contexts *c, size_t t, size_t d) {
 	return (double)c->v8[(t / 2 * c->head_size + d) * 2 + t % 2] * (double)c->v_scale[t];
 }
 
+/* In place of fmax, of whose loops gcc 12 for aarch64 cannot make vectors: it ends. */
+static double larger_of(double a, double b) {
+	return a > b ? a : b;
+}
+
 /* The softmax of attention in double, but for the roundings to 16 bits. */
 static void attention_q8_definition(const struct contexts *contexts, const float *got) {
 	double *p = new_array(contexts->tokens, sizeof *p);
@@ -407,7 +412,7 @@ static void attention_q8_definition(const struct contexts *contexts, const float
 	for (size_t h = 0; h < contexts->heads; h++) {
 		const float *q = contexts->q + h * size;
 		double most = -INFINITY, total = 0, largest = 0, doubt = 0;
-		for (size_t d = 0; d < size; d++) largest = fmax(largest, fabs((double)q[d]));
+		for (size_t d = 0; d < size; d++) largest = larger_of(largest, fabs((double)q[d]));
 		for (size_t t = 0; t < tokens; t++) {
 			double score = 0, reach = 0;
 			for (size_t d = 0; d < size; d++) {
@@ -429,8 +434,8 @@ static void attention_q8_definition(const struct contexts *contexts, const float
 				double heaviest = 0;
 				for (size_t i = t / 16 * 16; i < t / 16 * 16 + 16 && i < tokens;
 				     i++)
-					heaviest =
-					    fmax(heaviest, p[i] * (double)contexts->v_scale[i]);
+					heaviest = larger_of(heaviest,
+					                     p[i] * (double)contexts->v_scale[i]);
 				bound += fabs(term) * (2.1 * doubt + 1e-5) +
 				         heaviest / total * 0x1p-16 * 1.01 *
 				             abs(contexts->v8[(t / 2 * size + d) * 2 + t % 2]);
