@@ -524,8 +524,8 @@ static void test_narrow_q8(void **state) {
 			expect_same("narrow_q8", tiers[t]->name, &expected, &scale, 1);
 			for (size_t i = 0; i < n; i++) {
 				const float inverse = !finite || tiny ? 0.0f : 127.0f / (float)most;
-				assert_int_equal(q[i],
-				                 finite ? nearbyint((double)(x[i] * inverse)) : 0);
+				assert_int_equal(
+				    q[i], finite ? (int)nearbyint((double)(x[i] * inverse)) : 0);
 			}
 		}
 	}

@@ -18,10 +18,10 @@ check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment
 	"$python" "$here/compare_hf.py" "$work/hf/scores.json" "$work/ours.jsonl" "$3" "$4"
 }
 for kind in "${kinds[@]}"; do
-	check $kind usual plain 1e-3
-	check $kind large rounded 1e-3
+	check "$kind" usual plain 1e-3
+	check "$kind" large rounded 1e-3
 done
 for store in f16 bf16; do
-	for kind in "${kinds[@]}"; do STORE=$store check $kind usual plain 1e-3; done
+	for kind in "${kinds[@]}"; do STORE=$store check "$kind" usual plain 1e-3; done
 	STORE=$store SHARD=300KB check "${kinds[0]}" large rounded 1e-3
 done
