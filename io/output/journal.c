@@ -358,10 +358,12 @@ size_t journal_counts(const struct journal *journal, const int64_t **counts) {
 /* Whether the disk has room for any line of so many counts. How long a line is depends on what it
  * counts; whether there is room must not, for without the line others are drawn. */
 static int find_room(const struct journal *journal, size_t count) {
-	const int problem = posix_fallocate(journal->file, (off_t)journal->whole,
-	                                    (off_t)(COUNTS_ROOM + count * COUNT_ROOM));
+	const off_t room = (off_t)(COUNTS_ROOM + count * COUNT_ROOM);
+	int problem;
+	do problem = fallocate(journal->file, 0, (off_t)journal->whole, room) ? errno : 0;
+	while (problem == EINTR);
 	if (ftruncate(journal->file, (off_t)journal->whole) != 0) return errno;
-	return problem;
+	return problem == EOPNOTSUPP ? 0 : problem; // some file systems cannot say
 }
 
 int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count) {

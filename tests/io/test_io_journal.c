@@ -11,6 +11,7 @@
 
 #include "io/output/journal.h"
 #include "tests/support/files.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@ static char ours[HASH_TEXT], other[HASH_TEXT];
 static const struct journal_owner we = {ours, other, NULL, 0, 0},
                                   others = {other, other, NULL, 0, 0},
                                   our_other_input = {ours, ours, NULL, 0, 0};
+
+static int answer; /* errno of the next question for room; 0 = the file system answers */
+
+int __real_fallocate(int file, int mode, off_t from, off_t size);
+int __wrap_fallocate(int file, int mode, off_t from, off_t size);
+
+int __wrap_fallocate(int file, int mode, off_t from, off_t size) {
+	if (!answer) return __real_fallocate(file, mode, from, size);
+	errno = answer;
+	answer = 0;
+	return -1;
+}
 
 static struct journal *open_it(enum journal_state *state) {
 	struct journal *journal;
@@ -201,6 +214,30 @@ static void counts_come_back(void **state) {
 	assert_int_equal(journal_counts(journal, &back), 1);
 	journal_close(&journal);
 	(void)unlink(path);
+}
+
+/* Counts are kept where a file system cannot say whether there is room, and where a signal comes
+ * first. Without room nothing of them is written, and none are there later. */
+static void room_for_counts(void **state) {
+	(void)state;
+	static const int64_t few[] = {11, -7};
+	static const int answers[] = {EOPNOTSUPP, EINTR, ENOSPC};
+	const int64_t *back;
+	enum journal_state found;
+	for (size_t i = 0; i < 3; i++) {
+		const bool full = answers[i] == ENOSPC;
+		struct journal *journal = open_it(&found);
+		assert_int_equal(journal_restart(journal, &we), 0);
+		answer = answers[i];
+		assert_int_equal(journal_keep_counts(journal, few, 2), full ? ENOSPC : 0);
+		assert_int_equal(journal_worthless(journal), full);
+		journal_close(&journal);
+		journal = open_it(&found);
+		assert_int_equal(found, full ? JOURNAL_NEW : JOURNAL_OURS); // a worthless one goes
+		assert_int_equal(journal_counts(journal, &back), full ? 0 : 2);
+		journal_close(&journal);
+		(void)unlink(path);
+	}
 }
 
 /* A line of counts that has none, with its right check, is nobody's: its run would have no counts
@@ -498,6 +535,7 @@ int main(void) {
 	    cmocka_unit_test(tokens_come_back),
 	    cmocka_unit_test(torn_at_every_byte),
 	    cmocka_unit_test(counts_come_back),
+	    cmocka_unit_test(room_for_counts),
 	    cmocka_unit_test(counts_of_nothing),
 	    cmocka_unit_test(torn_end_of_zeros),
 	    cmocka_unit_test(lines_without_room),
