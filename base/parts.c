@@ -137,7 +137,8 @@ uint64_t parts_size_of(const struct parts *parts, unsigned part) {
 	return parts->ends[part] - (part ? parts->ends[part - 1] : 0);
 }
 
-ssize_t parts_read(const struct parts *parts, uint64_t at, void *to, size_t size) {
+/* As pread, never beyond the end of a part. */
+static ssize_t read_in_part(const struct parts *parts, uint64_t at, void *to, size_t size) {
 	unsigned part = 0;
 	while (part < parts->count && at >= parts->ends[part]) part++;
 	if (part == parts->count) return 0;
@@ -149,4 +150,16 @@ ssize_t parts_read(const struct parts *parts, uint64_t at, void *to, size_t size
 		            (off_t)(at - begin));
 	while (got < 0 && errno == EINTR);
 	return got;
+}
+
+ssize_t parts_read(const struct parts *parts, uint64_t at, void *to, size_t size) {
+	size_t done = 0;
+	while (done < size) {
+		const ssize_t got =
+		    read_in_part(parts, at + done, (uint8_t *)to + done, size - done);
+		if (got < 0) return -1;
+		if (!got) break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
 }

@@ -33,8 +33,8 @@ bool parts_named(const char *path, unsigned *number, unsigned *count);
 char *parts_name(const char *path, unsigned number);
 
 /* Opens the file at `path` and, where it is named as the first of several parts, the others beside
- * it. False: one cannot be opened, is no regular file, or is empty; or the name is that of a later
- * part. `reason` then says which and why. Nothing is to be closed. */
+ * it. False: one cannot be opened or is no regular file; or the name is that of a later part.
+ * `reason` then says which and why. Nothing is to be closed. */
 bool parts_open(struct parts *parts, const char *path, char reason[PARTS_REASON]);
 void parts_close(struct parts *parts);
 
@@ -47,7 +47,8 @@ uint64_t parts_size(const struct parts *parts);
 /* Bytes of one part, the first being 0. */
 uint64_t parts_size_of(const struct parts *parts, unsigned part);
 
-/* Reads as pread does, from byte `at` of all parts, never beyond the end of a part. */
+/* Reads `size` bytes from byte `at` of all parts, whatever part they are in. Returns how many,
+ * fewer only where there are no more; -1 with errno on failure. */
 ssize_t parts_read(const struct parts *parts, uint64_t at, void *to, size_t size);
 
 #endif

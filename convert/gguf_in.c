@@ -19,18 +19,12 @@ enum {
 /* Reads bytes of all parts, as if they were one file. */
 static enum cuttle_status read_from_parts(const struct gguf_in *in, const char *path, uint64_t at,
                                           void *bytes, size_t size, struct cuttle_error *error) {
-	uint8_t *to = bytes;
-	while (size) {
-		const ssize_t got = parts_read(&in->parts, at, to, size);
-		if (got < 0)
-			return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path,
-			               strerror(errno));
-		if (!got) return io_fail(error, CUTTLE_MODEL, "%s shrank while being read", path);
-		to += got;
-		at += (uint64_t)got;
-		size -= (size_t)got;
-	}
-	return CUTTLE_OK;
+	const ssize_t got = parts_read(&in->parts, at, bytes, size);
+	if (got < 0)
+		return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path, strerror(errno));
+	return (size_t)got == size
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_MODEL, "%s shrank while being read", path);
 }
 
 /* Reads the beginning of each part and parses them. */

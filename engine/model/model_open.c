@@ -80,30 +80,27 @@ enum {
 	PART_HEAD = 4 << 20    /* bytes read of a later part: a table of 30,000 tensors */
 };
 
-/* Reads up to `size` bytes of the source from byte `at`. *got may be fewer, but is at least one. */
+/* Reads `size` bytes of the source from byte `at`. */
 static enum cuttle_status read_source_bytes(const struct model_source *source, size_t at, void *to,
-                                            size_t size, size_t *got, struct cuttle_error *error) {
-	*got = size;
+                                            size_t size, struct cuttle_error *error) {
 	if (!source->parts.count) {
 		memcpy(to, source->bytes + at, size);
 		return CUTTLE_OK;
 	}
 	const ssize_t result = parts_read(&source->parts, at, to, size);
-	if (result <= 0)
-		return status_fail(error, CUTTLE_MODEL, "%s",
-		                   result ? strerror(errno) : "it shrank while being read");
-	*got = (size_t)result;
-	return CUTTLE_OK;
+	if (result < 0) return status_fail(error, CUTTLE_MODEL, "%s", strerror(errno));
+	return (size_t)result == size
+	           ? CUTTLE_OK
+	           : status_fail(error, CUTTLE_MODEL, "it shrank while being read");
 }
 
 static enum cuttle_status check_magic(const struct model_source *source,
                                       struct cuttle_error *error) {
-	char magic[4];
-	size_t got = 0;
+	char magic[4] = "";
 	enum cuttle_status status = CUTTLE_OK;
 	if (source->size >= sizeof magic)
-		status = read_source_bytes(source, 0, magic, sizeof magic, &got, error);
-	if (!status && (got < sizeof magic || !gguf_begins(magic)))
+		status = read_source_bytes(source, 0, magic, sizeof magic, error);
+	if (!status && !gguf_begins(magic))
 		return status_fail(error, CUTTLE_MODEL, "this is not a GGUF file");
 	return status;
 }
@@ -126,14 +123,13 @@ struct loading {
 static enum cuttle_status read_model_up_to(struct loading *l, size_t end) {
 	const struct cuttle_model_params *params = l->params;
 	while (l->held < end) {
-		size_t got;
+		const size_t some = end - l->held < STEP ? end - l->held : STEP;
 		uint8_t *to = l->region.base + l->held;
 		const enum cuttle_status status =
-		    read_source_bytes(l->source, l->held, to,
-		                      end - l->held < STEP ? end - l->held : STEP, &got, l->error);
+		    read_source_bytes(l->source, l->held, to, some, l->error);
 		if (status) return status;
-		if (params->on_bytes) params->on_bytes(params->user, to, got);
-		l->held += got;
+		if (params->on_bytes) params->on_bytes(params->user, to, some);
+		l->held += some;
 		if (params->on_progress && params->on_progress(params->user, l->held, l->work))
 			return status_fail(l->error, CUTTLE_PARTIAL,
 			                   "stopped while the model was being read");
@@ -150,15 +146,10 @@ static enum cuttle_status read_later_heads(struct loading *l) {
 	size_t begin = l->parts->size;
 	for (size_t i = 1; i < l->count; begin += l->parts[i++].size) {
 		const size_t wanted = lesser_of(l->parts[i].size, PART_HEAD);
-		while (l->parts[i].held < wanted) {
-			const size_t at = begin + l->parts[i].held;
-			size_t got;
-			const enum cuttle_status status =
-			    read_source_bytes(l->source, at, l->region.base + at,
-			                      wanted - l->parts[i].held, &got, l->error);
-			if (status) return status;
-			l->parts[i].held += got;
-		}
+		const enum cuttle_status status =
+		    read_source_bytes(l->source, begin, l->region.base + begin, wanted, l->error);
+		if (status) return status;
+		l->parts[i].held = wanted;
 	}
 	return CUTTLE_OK;
 }

@@ -85,15 +85,6 @@ void model_hash_end(struct model_hash *hash, char text[HASH_TEXT]) {
 	(void)sodium_bin2hex(text, HASH_TEXT, digest, sizeof digest);
 }
 
-/* Reads a piece that is full, unless the part ends. Returns its bytes, -1 on failure. */
-static ssize_t read_piece(const struct parts *parts, uint64_t at, unsigned char *piece) {
-	size_t held = 0;
-	for (ssize_t got = 1; got && held < MODEL_HASH_LARGE; held += (size_t)got)
-		if ((got = parts_read(parts, at + held, piece + held, MODEL_HASH_LARGE - held)) < 0)
-			return -1;
-	return (ssize_t)held;
-}
-
 enum cuttle_status model_hash_file(const char *path, char text[HASH_TEXT], uint64_t *size,
                                    struct cuttle_error *error) {
 	struct model_hash hash;
@@ -105,7 +96,7 @@ enum cuttle_status model_hash_file(const char *path, char text[HASH_TEXT], uint6
 	unsigned char *const piece = malloc(MODEL_HASH_LARGE);
 	ssize_t got = 0;
 	model_hash_begin(&hash);
-	while (piece && (got = read_piece(&parts, *size, piece)) > 0) {
+	while (piece && (got = parts_read(&parts, *size, piece, MODEL_HASH_LARGE)) > 0) {
 		model_hash_add(&hash, piece, (size_t)got);
 		*size += (uint64_t)got;
 	}
