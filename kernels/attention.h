@@ -30,10 +30,10 @@
 #include <stdint.h>
 
 enum {
-	ATTENTION_TILE = 16,        /* tokens */
-	ATTENTION_MOST_ROWS = 8,    /* rows of one call */
-	ATTENTION_MOST_HEAD = 256,  /* entries of a head: then attention_q8's sums fit 32 bits */
-	ATTENTION_MOST_HEADS = 128, /* query heads of one KV head */
+	ATTENTION_TILE = 16,       /* tokens */
+	ATTENTION_MOST_ROWS = 8,   /* rows of one call */
+	ATTENTION_MOST_HEAD = 256, /* entries of a head: then attention_q8's sums fit 32 bits */
+	ATTENTION_MOST_HEADS = 128 /* query heads of one KV head */
 };
 
 /* Keys lie in tiles of 16 tokens. Example: entry d of the key of token 18 is in tile 1, at
@@ -64,9 +64,8 @@ static inline size_t attention_scratch(size_t rows, size_t heads, size_t head_si
 	       (head_size + (tokens + ATTENTION_TILE - 1) / ATTENTION_TILE * ATTENTION_TILE);
 }
 
-/* 1 <= row_count <= ATTENTION_MOST_ROWS; head_size a multiple of 16, at most
- * ATTENTION_MOST_HEAD. scratch is the caller's,
- * attention_scratch floats for the row with the most tokens. */
+/* 1 <= row_count <= ATTENTION_MOST_ROWS; head_size a multiple of 16, at most ATTENTION_MOST_HEAD.
+ * scratch is the caller's, attention_scratch floats for the row with the most tokens. */
 typedef void attention_fn(const struct attention_row *rows, size_t row_count, size_t heads,
                           size_t head_size, const struct attention_segment *shared,
                           size_t shared_count, float inv_sqrt, float *scratch);

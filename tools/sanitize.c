@@ -190,8 +190,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "instruct (default): a request in the model's chat format; continue: plain text"},
 	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
 	 .help = "that format, instead of the one the model's template is known as: chatml, "
-	         "zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3, "
-	         "granite, tulu, gemma, phi-4-mini"},
+	         OTHER_CHAT_FORMATS},
 	{.name = "system", VALUE(request.params.system), .argument = "TEXT",
 	 .help = "system message; without it that of the model's own template, if any; '' is none"},
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",

@@ -52,7 +52,7 @@ struct setup_promise {
 	bool insecure;        /* none */
 };
 /* The same for a run with this promise. USAGE: it was learnt for other units; it tells how many
- * records a category has, and the run hides that; it is NOT PRIVATE, and not so the run. */
+ * records a category has, and the run hides that; it is NOT PRIVATE, and the run is private. */
 enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
                               const char *model_sha256, const struct setup_promise *promise,
                               struct bias *bias, struct cuttle_error *error);

@@ -6,8 +6,7 @@
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
 // Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
-// Qwen3, Granite, SmolLM3, OLMo 2,
-// Gemma 3 and Phi-3.
+// Qwen3, Granite, SmolLM3, OLMo 2, Gemma 3 and Phi-3.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 

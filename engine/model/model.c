@@ -335,7 +335,7 @@ static enum cuttle_status find_rope_factors(struct builder *b, const struct gguf
 	if (!b->model->architecture->fused)
 		return find_tensor(b, ROPE_FACTORS, pairs, 0, false, found);
 	const enum cuttle_status status = find_tensor(b, LONG_FACTORS, pairs, 0, false, &unused);
-	return status ? status : find_tensor(b, SHORT_FACTORS, pairs, 0, unused, found);
+	return status ? status : find_tensor(b, SHORT_FACTORS, pairs, 0, unused != NULL, found);
 }
 
 /* Computes the frequencies of the rotation, with the file's own factors if it has any. */

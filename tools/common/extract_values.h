@@ -42,8 +42,7 @@ struct extract_values {
 	 .help = "own words, with {document} in them once and {notes} at most once"}, \
 	{.name = "chat-format", OPTION(structure, request.params.chat_format), .argument = "NAME", \
 	 .help = "that format, instead of the one the model's template is known as: chatml, " \
-	         "zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3, " \
-	         "granite, tulu, gemma, phi-4-mini"}, \
+	         OTHER_CHAT_FORMATS}, \
 	{.name = "system", OPTION(structure, request.params.system), .argument = "TEXT", \
 	 .help = "system message; without it that of the model's own template, if any; '' is " \
 	         "none"}, \

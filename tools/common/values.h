@@ -72,8 +72,7 @@ struct generate_values {
 	         "its kind. instruct: a request in the model's chat format"}, \
 	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME", \
 	 .help = "that format, instead of the one the model's template is known as: chatml " \
-	         "(Qwen2 too), zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3, " \
-	         "granite, tulu, gemma, phi-4-mini"}, \
+	         "(Qwen2 too), " OTHER_CHAT_FORMATS}, \
 	{.name = "system", VALUE(request.plan.system), .argument = "TEXT", \
 	 .help = "system message of --template instruct. Without it that of the model's " \
 	         "own template, if any; '' is none"}, \

@@ -148,6 +148,10 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "mlock", OPTION(structure, open.mlock), \
 	 .help = "keep the weights and what is computed from the references in memory, " \
 	         "never on a swap disk. Exit 2 when ulimit -l is too small"}
+/* For the help of --chat-format: all but chatml, which comes first. */
+#define OTHER_CHAT_FORMATS \
+	"zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3, granite, tulu, gemma, " \
+	"phi-4-mini"
 /* For the verbs whose runs keep many contexts. */
 #define KV_OPTION(structure) \
 	{.name = "kv-type", OPTION_ENUM(structure, open.kv_type), .argument = "f16|q8", \
