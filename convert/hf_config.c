@@ -326,11 +326,12 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 		                          &config->multipliers[i], error);
 	if (!status) status = check_still_layers(root, config, error);
 	if (!status) status = check_gemma(root, config, error);
+	if (status) return status;
 	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
 	// sees everything: so we cut the context to the window and compute full attention.
 	uint64_t window = config->kind->global_every ? 4096 : config->context;
-	const bool slides = !status && (!config->kind->window_if_used ||
-	                                json_is_true(json_object_get(root, "use_sliding_window")));
+	const bool slides = !config->kind->window_if_used ||
+	                    json_is_true(json_object_get(root, "use_sliding_window"));
 	if (slides) status = read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
 	if (status) return status;
 	if (config->kind->global_every) config->window = window;
