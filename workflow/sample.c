@@ -24,6 +24,9 @@ static const char *name_sample_fault(const struct generate_request *request) {
 	if (common->ledger || common->dataset || request->charge != RUN_CHARGE_AUTO)
 		return "-B 0 costs nothing: leave out --ledger, --dataset and --charge; the bias "
 		       "has been charged";
+	if (request->accountant_chosen || plan->delta != 1e-6 || !plan->savings.center)
+		return "-B 0 costs nothing: leave out --delta, --accountant and --center, which "
+		       "are for references";
 	if (plan->insecure)
 		return "-B 0 draws nothing private: leave out --insecure-seed; the receipt tells "
 		       "the seed";

@@ -195,7 +195,8 @@ refused 7 receipt verify notes.bias.receipt.json --bias notes.bias
 exits 0 "${free[@]}" --dry-run
 says out '^bias          notes.bias, [0-9]* % of it more than noise$'
 for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--charge rho" "--insecure-seed 1" "--shots 2" "--lots on" \
-	"--token-bank" "--drop unlikely --public-examples recs.jsonl" "--method pmixed" "--rounds 2" "--json --dry-run"; do
+	"--token-bank" "--drop unlikely --public-examples recs.jsonl" "--method pmixed" "--rounds 2" "--json --dry-run" \
+	"--delta 1e-5" "--accountant zcdp" "--center none"; do
 	# shellcheck disable=SC2086 # each is some options
 	refused 2 "${free[@]}" -o x.jsonl $wrong
 done
