@@ -61,6 +61,10 @@ static const struct option_entry OPTIONS[] = {
 	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a text (default: those of the earlier run)"},
+	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU",
+	 .help = "sampling temperature (default: that of the earlier run). A lower one keeps "
+	         "closer to the kept texts. It is free, too: nothing private is drawn"},
 	{.name = "examples-per-text", VALUE(request.examples), .argument = "E", .least = 1,
 	 .most = EXPAND_MOST_EXAMPLES,
 	 .help = "kept texts of one category that each prompt shows (default 4; fewer where a "
@@ -120,11 +124,12 @@ static const char ABOUT[] =
 	"to say. It says nothing about the records that the kept texts do not say.\n\n"
 
 	"Each text is drawn from the public prompt alone, with E kept texts of one category as "
-	"examples. Temperature and candidates are those of the earlier run. Its line names the "
-	"examples' indices as \"parents\". How often a category comes follows from the noisy "
-	"counts of the earlier receipt. Without a histogram there it follows from how many "
-	"kept texts carry it. Category, parents and tokens of text i follow from the seed and "
-	"i. So a larger -N begins with the same texts.\n\n"
+	"examples. Candidates are those of the earlier run, and so is the temperature, but for "
+	"--temperature. Its line names the examples' indices as \"parents\". How often a "
+	"category comes follows from the noisy counts of the earlier receipt. Without a "
+	"histogram there it follows from how many kept texts carry it. Category, parents and "
+	"tokens of text i follow from the seed and i. So a larger -N begins with the same "
+	"texts.\n\n"
 
 	"--drop asks about the kept texts first. One that repeats an earlier one, or itself, "
 	"is shown to nobody. What repeats a kept text is a duplicate. For unlikely the kept "

@@ -29,6 +29,7 @@ void expand_default(struct expand_request *request) {
 	request->filters.trim = true;
 	cuttle_plan_params_default(&request->plan);
 	request->plan.tokens = 0;
+	request->plan.temperature = (double)NAN;
 }
 
 enum cuttle_status expand_check(const struct expand_request *request, struct cuttle_error *error) {
@@ -314,7 +315,8 @@ static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *e
 	words->clip = law->clip;
 	words->batch = law->batch;
 	words->gain = law->gain;
-	words->temperature = law->temperature;
+	const bool own_temperature = !isnan(words->temperature);
+	if (!own_temperature) words->temperature = law->temperature;
 	words->top_k = law->top_k;
 	if (!words->tokens) words->tokens = law->tokens;
 	words->accountant = CUTTLE_ZCDP;
@@ -326,6 +328,15 @@ static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *e
 	params.heading_count = kept->field_count ? kept->group_count : 0;
 	enum cuttle_status status = cuttle_plan_make(expand->model, &params, &expand->plan, error);
 	free(headings);
+	if (status && own_temperature && words->temperature < law->temperature) {
+		// A colder law has larger weights, and these have a limit (dp/weights.h).
+		params.temperature = law->temperature;
+		if (!cuttle_plan_make(expand->model, &params, &expand->plan, NULL))
+			return io_fail(error, status,
+			               "--temperature %g is too far below the %g of the earlier "
+			               "run; its candidates allow no law that is so cold",
+			               words->temperature, law->temperature);
+	}
 	if (!status && expand->bias.vector)
 		status = cuttle_bias_use(expand->plan, expand->bias.vector, error);
 	return status;
@@ -360,6 +371,7 @@ static enum cuttle_status set_expand_receipt(const struct expand_request *reques
 	const struct cuttle_guarantee *law =
 	    &((const struct receipt *)expand->kept.evidence.receipt)->guarantee;
 	struct expand_receipt *receipt = &expand->receipt;
+	struct cuttle_guarantee drawn;
 	const char *template;
 	struct hash hash;
 	hash_begin(&hash);
@@ -372,7 +384,8 @@ static enum cuttle_status set_expand_receipt(const struct expand_request *reques
 	memcpy(receipt->parent_receipt, expand->kept.receipt_sha256, HASH_TEXT);
 	memcpy(receipt->parent_output, parent->output_sha256, HASH_TEXT);
 	memcpy(receipt->parent_command, parent->command_sha256, HASH_TEXT);
-	receipt->temperature = law->temperature;
+	cuttle_plan_describe(expand->plan, &drawn);
+	receipt->temperature = drawn.temperature;
 	receipt->gain = law->gain;
 	receipt->batch = law->batch;
 	receipt->top_k = law->top_k;

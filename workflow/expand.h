@@ -23,8 +23,8 @@ enum { EXPAND_MOST_EXAMPLES = 16 }; /* parents of a text */
 /* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct expand_request {
 	struct common_request common;
-	/* The words of the prompts, context, parallel and prompt_chunk; tokens 0 = the parent's.
-	 * expand_open adds the parent's law. */
+	/* The words of the prompts, context, parallel and prompt_chunk; tokens 0 and temperature
+	 * NaN = the parent's. expand_open adds the parent's law. */
 	struct cuttle_plan_params plan;
 	const char *parent;        /* path of the parent's receipt; NULL = beside the input */
 	const char *bias;          /* path of a learnt bias, its receipt beside it */

@@ -38,6 +38,16 @@ same out <(head -12 m.jsonl) "12 texts are not the first of 30"
 cp out first
 exits 0 "${expand[@]}" -N 12 --seed 8 -o - --parallel 1 --prompt-chunk 5
 cmp -s out first && fail "the seed changes nothing"
+# Another temperature: the receipt has it, the texts are others, and the same one changes nothing.
+of_run=$(sed -nE 's/^ *"temperature": ([0-9.]+),?$/\1/p' o.receipt.json)
+exits 0 "${expand[@]}" -N 12 --seed 7 -o - --temperature "$of_run"
+cmp -s out first || fail "the run's own temperature changes texts"
+exits 0 "${expand[@]}" -N 12 --seed 7 -o warm.jsonl --temperature 1.7
+cmp -s warm.jsonl first && fail "the temperature changes nothing"
+[ "$(sed -nE 's/^ *"temperature": ([0-9.]+),?$/\1/p' warm.receipt.json)" = 1.7 ] || fail "receipt: $(cat warm.receipt.json)"
+exits 0 receipt verify warm.receipt.json --output warm.jsonl --parent o.receipt.json
+refused 2 "${expand[@]}" -N 12 -o x.jsonl --temperature 0.0001
+says err 'too far below'
 exits 0 "${expand[@]}" -N 12 --seed 7 -o m.csv --own-receipt csv.receipt.json
 [ "$(head -1 m.csv | tr -d '\r"')" = index,text,tokens,finish,parents,genre ] || fail "CSV begins with $(head -1 m.csv)"
 same <(sed -nE 's/.*,(length|eos|stop),"([0-9 ]*)","([a-z]*)".*/\2 \3/p' m.csv) \
