@@ -3,7 +3,8 @@
 # How much of a style that all records have, and no public example, texts take up: a table of runs with --shots, each with 20 texts.
 # Of these N are drawn from the records, and the others by cuttle expand behind them, for nothing. The records are made here: invented
 # messages that all begin "Dear team," and end "Please advise.".
-# usage: bench/shots.sh [EPSILON:N:B:R:K:RECORDS[:TEMPERATURE[:OF_EXPAND]]]...    (0.7, the same) with the binary CUTTLE (build/cuttle) and the model CUTTLE_MODEL
+# usage: bench/shots.sh [EPSILON:N:B:R:K:RECORDS[:TEMPERATURE[:OF_EXPAND]]]...
+# TEMPERATURE is 0.7 where it is not given; OF_EXPAND, that of the texts of expand, is then the same. Runs with the binary CUTTLE (build/cuttle) and the model CUTTLE_MODEL
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/..")
 cd "$root"

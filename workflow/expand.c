@@ -300,6 +300,20 @@ static enum cuttle_status choose_expand_stops(const struct expand_request *reque
 	return status;
 }
 
+/* Why no plan could be made at this temperature: the parent's would do. Else `error` stays. A
+ * colder law has larger weights, and these have a limit (dp/weights.h). Returns `status`. */
+static enum cuttle_status explain_cold(struct expand *expand,
+                                       const struct cuttle_plan_params *params, double warmer,
+                                       enum cuttle_status status, struct cuttle_error *error) {
+	struct cuttle_plan_params warm = *params;
+	warm.temperature = warmer;
+	if (cuttle_plan_make(expand->model, &warm, &expand->plan, NULL)) return status;
+	return io_fail(error, status,
+	               "--temperature %g is too far below the %g of the earlier run; its "
+	               "candidates allow no law that is so cold",
+	               params->temperature, warmer);
+}
+
 /* A plan with the parent's law, which is asked for tokens of the public row alone. */
 static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *error) {
 	const struct kept *kept = &expand->kept;
@@ -327,16 +341,9 @@ static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *e
 	params.headings = headings;
 	params.heading_count = kept->field_count ? kept->group_count : 0;
 	enum cuttle_status status = cuttle_plan_make(expand->model, &params, &expand->plan, error);
+	if (status && own_temperature && words->temperature < law->temperature)
+		status = explain_cold(expand, &params, law->temperature, status, error);
 	free(headings);
-	if (status && own_temperature && words->temperature < law->temperature) {
-		// A colder law has larger weights, and these have a limit (dp/weights.h).
-		params.temperature = law->temperature;
-		if (!cuttle_plan_make(expand->model, &params, &expand->plan, NULL))
-			return io_fail(error, status,
-			               "--temperature %g is too far below the %g of the earlier "
-			               "run; its candidates allow no law that is so cold",
-			               words->temperature, law->temperature);
-	}
 	if (!status && expand->bias.vector)
 		status = cuttle_bias_use(expand->plan, expand->bias.vector, error);
 	return status;

@@ -14,6 +14,8 @@
 static const char *name_sample_fault(const struct generate_request *request) {
 	const struct common_request *common = &request->common;
 	const struct cuttle_plan_params *plan = &request->plan;
+	struct cuttle_plan_params unsaid;
+	cuttle_plan_params_default(&unsaid);
 	if (!request->bias)
 		return "-B 0 reads no record: give --bias FILE, which cuttle learn makes of all "
 		       "records";
@@ -24,7 +26,7 @@ static const char *name_sample_fault(const struct generate_request *request) {
 	if (common->ledger || common->dataset || request->charge != RUN_CHARGE_AUTO)
 		return "-B 0 costs nothing: leave out --ledger, --dataset and --charge; the bias "
 		       "has been charged";
-	if (request->accountant_chosen || plan->delta != 1e-6 || !plan->savings.center)
+	if (request->accountant_chosen || plan->delta != unsaid.delta || !plan->savings.center)
 		return "-B 0 costs nothing: leave out --delta, --accountant and --center, which "
 		       "are for references";
 	if (plan->insecure)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv.h: the KV cache, the keys and values of every token of a context: in fp16, or in int8 where
-// the model's kv_type says so. Private data: keys and values of private contexts. The owner maps
-// the memory as secret. How: a context is a prefix, then a part of its own. The prefix is the
-// beginning of another context, which may have a prefix too. It is read only. Example: a run's
-// first 32 tokens; a document's context, 32 shared and 400 of its own; a private one, whose first
-// 240 tokens are the document's. Attention reads all parts as segments (kernels/attention.h), each
-// of one page.
+// the model's kv_type says so.
+// Private data: keys and values of private contexts. The owner maps the memory as secret.
+// How: a context is a prefix, then a part of its own. The prefix is the beginning of another
+// context, which may have a prefix too. It is read only.
+// Example: a run's first 32 tokens; a document's context, 32 shared and 400 of its own; a private
+// one, whose first 240 tokens are the document's.
+// Attention reads all parts as segments (kernels/attention.h), each of one page.
 #ifndef CUTTLE_ENGINE_KV_H
 #define CUTTLE_ENGINE_KV_H
 

@@ -20,9 +20,9 @@ static bool is_probability(double delta) {
 
 static enum cuttle_status check_queries(const struct cuttle_query *queries, size_t count,
                                         double delta, struct cuttle_error *error) {
-	bool good = count >= 1;
 	if (!is_probability(delta))
 		return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
+	bool good = count >= 1;
 	for (size_t i = 0; i < count; i++) good &= queries[i].square >= 1 && queries[i].times >= 1;
 	return good ? CUTTLE_OK : status_fail(error, CUTTLE_USAGE, "a query is empty");
 }
