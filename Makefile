@@ -199,10 +199,10 @@ help:
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test at the smallest size that can still fail; the ten slowest come last'
-	@echo 'make test-all  the same, every test at its full size, as .ci/run does'
+	@echo 'make test-all  the same, every test at its full size, as the nightly does'
 	@echo 'make check     every test at its full size, with what is installed already'
 	@echo 'make docs-check  runs every command line of README.md and docs/ on small inputs, measures their sentences and follows their links'
-	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing, full sizes, all of asan; three hours'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make tsan      threads that share a model, and the server of jobs, under TSan, in $(BUILD)-tsan'
@@ -247,7 +247,7 @@ demo-infer:
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle $(BUILD)/loopback
 	@tools/demo-infer.sh $(BUILD)/cuttle $(MODEL) $(BUILD)/loopback
 
-# The sizes of test-all take twice as long, and hardly ever find what these do not. .ci/run has them.
+# The sizes of test-all take twice as long, and hardly ever find what these do not. The night has them.
 test: export CUTTLE_TEST_SHORT := 1
 test test-all:
 	@./setup.sh test
@@ -268,6 +268,8 @@ NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isol
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+	@$(MAKE) --no-print-directory check
+	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
 		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
 	@echo "== tests/oracle/accountant.py"

@@ -8,12 +8,18 @@
 #   CUTTLE_DATA                             the folder of data sets that some tests need
 #   CUTTLE_ISA                              forces the command's kernel tier
 #   CUTTLE_TEST_CLI=0                       leaves the shell tests out
+#   CUTTLE_TEST_WITHOUT                     names of tests that are left out, as "docs test_model"
 #   CUTTLE_TEST_CLIENTS=1                   lets a browser and OpenAI's client ask the server, too
 #   CUTTLE_TEST_JOBS                        how many run at once
 #   CUTTLE_TEST_RUNNER                      the emulator that runs the programs
 set -u
 [ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
-programs=("$@") most=${CUTTLE_TEST_JOBS:-$(($(nproc) + 1))} shown=0 failed=
+programs=()
+for program; do
+	name=${program##*/}
+	[[ " ${CUTTLE_TEST_WITHOUT-} " == *" ${name%.sh} "* ]] || programs+=("$program")
+done
+most=${CUTTLE_TEST_JOBS:-$(($(nproc) + 1))} shown=0 failed=
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'kill 0' INT TERM
