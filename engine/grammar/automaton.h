@@ -80,9 +80,9 @@ bool automaton_failed(const struct automaton *automaton);
  * states have the same one, such as those inside a long string: its counter is far from its limits.
  * `reach` 0 is not allowed. */
 uint32_t automaton_alike(struct automaton *automaton, uint32_t state, size_t reach);
-/* Whether a set between this state and states near it grew so large that automaton_alike may be
- * wrong. Each automaton_step that finds a large set sets it. */
-bool automaton_crowded(struct automaton *automaton, bool clear);
+/* Whether some set of stacks grew so large that automaton_alike may be wrong. It stays so. Answers
+ * that were found before it became true are right. */
+bool automaton_crowded(const struct automaton *automaton);
 
 /* Bytes with the same class lead to the same state. */
 const uint8_t *automaton_classes(const struct automaton *automaton); /* [256] */
