@@ -444,6 +444,28 @@ const uint8_t *automaton_classes(const struct automaton *automaton) {
 	return automaton->grammar->classes;
 }
 
-void automaton_alphabet(const struct automaton *automaton, uint64_t bits[4]) {
-	memcpy(bits, automaton->grammar->alphabet, sizeof automaton->grammar->alphabet);
+/* Whether some byte of the edge is in `bits`. */
+static bool has_byte_of(const struct program_edge *edge, const uint64_t bits[4]) {
+	for (unsigned byte = edge->low; byte <= edge->high; byte++)
+		if (bits[byte / 64] >> byte % 64 & 1) return true;
+	return false;
+}
+
+int automaton_lacks(const struct automaton *automaton, const uint64_t bits[4]) {
+	const struct cuttle_grammar *grammar = automaton->grammar;
+	for (size_t i = 1; i < grammar->node_count; i++) {
+		const struct program_node *node = grammar->nodes + i;
+		int lacks = -1;
+		for (unsigned j = 0; j < node->count; j++) {
+			const struct program_edge *edge = grammar->edges + node->first + j;
+			if (grammar->nodes[edge->next].least + 1 != node->least) continue;
+			if (has_byte_of(edge, bits)) {
+				lacks = -1;
+				break;
+			}
+			if (lacks < 0) lacks = edge->low;
+		}
+		if (lacks >= 0) return lacks;
+	}
+	return -1;
 }

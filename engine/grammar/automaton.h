@@ -90,8 +90,10 @@ const uint8_t *automaton_classes(const struct automaton *automaton); /* [256] */
  * not asked yet. Valid as long as the state. NULL: out of memory. */
 #define AUTOMATON_UNKNOWN UINT32_MAX
 const uint32_t *automaton_row(struct automaton *automaton, uint32_t state);
-/* The bytes that some text of the grammar has: bit b of bits[b / 64]. */
-void automaton_alphabet(const struct automaton *automaton, uint64_t bits[4]);
+/* A byte that texts of the grammar cannot do without and that is not in `bits` (bit b of
+ * bits[b / 64]); -1 = there is none. Then each state goes on by a byte of `bits` that lowers the
+ * distance. Example: [a-z] can do without a, "a" cannot. */
+int automaton_lacks(const struct automaton *automaton, const uint64_t bits[4]);
 /* Whether automaton_tidy would forget states now. */
 bool automaton_full(const struct automaton *automaton);
 

@@ -73,8 +73,8 @@ static bool same_edges(const struct program_edge *a, const struct program_edge *
 	return true;
 }
 
-static size_t find_edges(const struct characters *characters, const struct program_edge *edges,
-                         size_t count) {
+static size_t slot_of_edges(const struct characters *characters, const struct program_edge *edges,
+                            size_t count) {
 	const struct cuttle_grammar *grammar = characters->grammar;
 	size_t slot = hash_edges(edges, count) & (characters->table_room - 1);
 	for (; characters->table[slot]; slot = (slot + 1) & (characters->table_room - 1)) {
@@ -96,7 +96,7 @@ static bool widen_table(struct characters *characters) {
 	characters->table_room = room;
 	for (size_t i = 1; i < grammar->node_count; i++) {
 		const struct program_node *node = grammar->nodes + i;
-		wider[find_edges(characters, grammar->edges + node->first, node->count)] =
+		wider[slot_of_edges(characters, grammar->edges + node->first, node->count)] =
 		    (uint32_t)i;
 	}
 	return true;
@@ -124,7 +124,7 @@ static bool add_edges(struct cuttle_grammar *grammar, const struct program_edge 
 static uint32_t node_of_edges(struct characters *characters, const struct program_edge *edges,
                               size_t count) {
 	if (!widen_table(characters)) return 0;
-	const size_t slot = find_edges(characters, edges, count);
+	const size_t slot = slot_of_edges(characters, edges, count);
 	if (!characters->table[slot]) {
 		if (!add_edges(characters->grammar, edges, count)) return 0;
 		characters->table[slot] = (uint32_t)characters->grammar->node_count - 1;

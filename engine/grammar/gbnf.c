@@ -27,7 +27,7 @@ struct gbnf_part {
 #define FAULT(reader, at, ...)                                                                     \
 	((reader)->status = tree_fault((reader)->tree, at, (reader)->error, __VA_ARGS__))
 
-static void lack_memory(struct gbnf_reader *reader) {
+static void fail_reader(struct gbnf_reader *reader) {
 	reader->status = status_fail(reader->error, CUTTLE_NOMEM, "no memory for the grammar");
 }
 
@@ -39,7 +39,7 @@ static int peek(const struct gbnf_reader *reader) {
 	return peek_at(reader, reader->at);
 }
 
-static bool is_name_byte(int c) {
+static bool is_name_letter(int c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '-' || c == '_';
 }
@@ -57,7 +57,7 @@ static void skip_blanks(struct gbnf_reader *reader, bool lines) {
 static uint32_t add_node(struct gbnf_reader *reader, enum tree_kind kind, size_t at, size_t a,
                          size_t b) {
 	const uint32_t node = tree_add(reader->tree, kind, at, (uint32_t)a, (uint32_t)b);
-	if (!node) lack_memory(reader);
+	if (!node) fail_reader(reader);
 	return node;
 }
 
@@ -116,7 +116,7 @@ static uint32_t read_escape(struct gbnf_reader *reader) {
 }
 
 /* One character of a literal or class, which is not at its end. */
-static uint32_t read_character(struct gbnf_reader *reader, size_t begin) {
+static uint32_t read_rune(struct gbnf_reader *reader, size_t begin) {
 	const int c = peek(reader);
 	if (c < 0) {
 		FAULT(reader, begin, "this has no end: close it with %c",
@@ -141,7 +141,7 @@ static uint32_t read_literal(struct gbnf_reader *reader) {
 	const size_t begin = reader->at++, first = tree->byte_count;
 	while (peek(reader) != '"') {
 		const size_t at = reader->at;
-		const uint32_t character = read_character(reader, begin);
+		const uint32_t character = read_rune(reader, begin);
 		if (reader->status) return 0;
 		if (is_surrogate(character)) {
 			FAULT(reader, at,
@@ -149,7 +149,7 @@ static uint32_t read_literal(struct gbnf_reader *reader) {
 			return 0;
 		}
 		if (!tree_grow((void **)&tree->bytes, &tree->byte_room, tree->byte_count + 4, 1)) {
-			lack_memory(reader);
+			fail_reader(reader);
 			return 0;
 		}
 		tree->byte_count += utf8_write(character, tree->bytes + tree->byte_count);
@@ -166,7 +166,7 @@ static void add_range(struct gbnf_reader *reader, uint32_t low, uint32_t high) {
 	if (low > high || reader->status) return;
 	if (!tree_grow((void **)&tree->ranges, &tree->range_room, tree->range_count + 1,
 	               sizeof *tree->ranges)) {
-		lack_memory(reader);
+		fail_reader(reader);
 		return;
 	}
 	tree->ranges[tree->range_count++] = (struct tree_range){low, high};
@@ -221,11 +221,11 @@ static void negate_ranges(struct gbnf_reader *reader, size_t first) {
 static void read_ranges(struct gbnf_reader *reader, size_t begin) {
 	while (peek(reader) != ']' && !reader->status) {
 		const size_t at = reader->at;
-		const uint32_t low = read_character(reader, begin);
+		const uint32_t low = read_rune(reader, begin);
 		uint32_t high = low;
 		if (peek(reader) == '-' && peek_at(reader, reader->at + 1) != ']') {
 			reader->at++;
-			high = read_character(reader, begin);
+			high = read_rune(reader, begin);
 		}
 		if (reader->status) return;
 		if (low > high) FAULT(reader, at, "the range ends before it begins; swap its ends");
@@ -233,7 +233,7 @@ static void read_ranges(struct gbnf_reader *reader, size_t begin) {
 	}
 }
 
-static uint32_t read_class(struct gbnf_reader *reader) {
+static uint32_t read_set(struct gbnf_reader *reader) {
 	struct tree *tree = reader->tree;
 	const size_t begin = reader->at++, first = tree->range_count;
 	const bool negated = peek(reader) == '^';
@@ -261,7 +261,7 @@ static uint32_t read_dot(struct gbnf_reader *reader) {
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
 
-static bool read_number(struct gbnf_reader *reader, uint32_t *number) {
+static bool read_times(struct gbnf_reader *reader, uint32_t *number) {
 	const size_t begin = reader->at;
 	uint32_t value = 0;
 	for (int c = peek(reader); c >= '0' && c <= '9'; c = peek_at(reader, ++reader->at)) {
@@ -280,13 +280,13 @@ static bool read_number(struct gbnf_reader *reader, uint32_t *number) {
 static void read_braces(struct gbnf_reader *reader, size_t begin, uint32_t *least, uint32_t *most) {
 	const bool lines = reader->groups > 0;
 	skip_blanks(reader, lines);
-	bool any = read_number(reader, least);
+	bool any = read_times(reader, least);
 	*most = *least;
 	skip_blanks(reader, lines);
 	if (peek(reader) == ',' && !reader->status) {
 		reader->at++;
 		skip_blanks(reader, lines);
-		if (read_number(reader, most)) any = true;
+		if (read_times(reader, most)) any = true;
 		else *most = TREE_UNLIMITED;
 		skip_blanks(reader, lines);
 	}
@@ -339,10 +339,10 @@ static void repeat_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 
 static uint32_t read_call(struct gbnf_reader *reader) {
 	const size_t begin = reader->at;
-	while (is_name_byte(peek(reader))) reader->at++;
+	while (is_name_letter(peek(reader))) reader->at++;
 	uint32_t rule;
 	if (!tree_rule_of(reader->tree, begin, reader->at - begin, &rule)) {
-		lack_memory(reader);
+		fail_reader(reader);
 		return 0;
 	}
 	const uint32_t node = add_node(reader, TREE_CALL, begin, rule, 0);
@@ -371,9 +371,9 @@ static bool read_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 	const int c = peek(reader);
 	*part = (struct gbnf_part){.height = 1};
 	if (c == '"') part->node = read_literal(reader);
-	else if (c == '[') part->node = read_class(reader);
+	else if (c == '[') part->node = read_set(reader);
 	else if (c == '.') part->node = read_dot(reader);
-	else if (is_name_byte(c)) part->node = read_call(reader);
+	else if (is_name_letter(c)) part->node = read_call(reader);
 	else if (c == '(') *part = read_group(reader);
 	else if (c == '<' || c == '!')
 		FAULT(reader, reader->at,
@@ -384,15 +384,15 @@ static bool read_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 }
 
 /* Puts a part behind *last in a list that *first begins. */
-static void append_part(struct tree *tree, uint32_t node, uint32_t *first, uint32_t *last) {
+static void list_part(struct tree *tree, uint32_t node, uint32_t *first, uint32_t *last) {
 	if (*last) tree->nodes[*last].next = node;
 	else *first = node;
 	*last = node;
 }
 
 /* The list as one part: a node of this kind, or what is alone in it. */
-static struct gbnf_part join_parts(struct gbnf_reader *reader, enum tree_kind kind, size_t at,
-                                   uint32_t first, unsigned height) {
+static struct gbnf_part node_of_parts(struct gbnf_reader *reader, enum tree_kind kind, size_t at,
+                                      uint32_t first, unsigned height) {
 	struct tree_node *nodes = reader->tree->nodes;
 	if (reader->status || !first || !nodes[first].next)
 		return (struct gbnf_part){first, height};
@@ -410,10 +410,10 @@ static struct gbnf_part read_all(struct gbnf_reader *reader) {
 	unsigned height = 1;
 	struct gbnf_part part;
 	while (read_part(reader, &part)) {
-		if (part.node) append_part(reader->tree, part.node, &first, &last);
+		if (part.node) list_part(reader->tree, part.node, &first, &last);
 		if (part.height > height) height = part.height;
 	}
-	return join_parts(reader, TREE_ALL, begin, first, height);
+	return node_of_parts(reader, TREE_ALL, begin, first, height);
 }
 
 static struct gbnf_part read_any(struct gbnf_reader *reader) {
@@ -430,13 +430,13 @@ static struct gbnf_part read_any(struct gbnf_reader *reader) {
 			empty = true;
 			part.node = add_node(reader, TREE_ALL, at, 0, 0);
 		}
-		if (part.node) append_part(reader->tree, part.node, &first, &last);
+		if (part.node) list_part(reader->tree, part.node, &first, &last);
 		if (part.height > height) height = part.height;
 		if (peek(reader) != '|') break;
 		reader->at++;
 		skip_blanks(reader, true);
 	}
-	return join_parts(reader, TREE_ANY, begin, first, height);
+	return node_of_parts(reader, TREE_ANY, begin, first, height);
 }
 
 static void read_line_end(struct gbnf_reader *reader) {
@@ -450,7 +450,7 @@ static void read_line_end(struct gbnf_reader *reader) {
 static void read_rule(struct gbnf_reader *reader) {
 	struct tree *tree = reader->tree;
 	const size_t begin = reader->at;
-	while (is_name_byte(peek(reader))) reader->at++;
+	while (is_name_letter(peek(reader))) reader->at++;
 	const size_t size = reader->at - begin;
 	skip_blanks(reader, false);
 	const size_t left = tree->size - reader->at;
@@ -462,7 +462,7 @@ static void read_rule(struct gbnf_reader *reader) {
 	reader->at += 3;
 	uint32_t rule;
 	if (!tree_rule_of(tree, begin, size, &rule)) {
-		lack_memory(reader);
+		fail_reader(reader);
 		return;
 	}
 	if (tree->rules[rule].body) {
@@ -478,7 +478,7 @@ static void read_rule(struct gbnf_reader *reader) {
 	tree->nodes[body.node].parent = TREE_RULE | rule;
 }
 
-static void find_root(struct gbnf_reader *reader) {
+static void check_rules(struct gbnf_reader *reader) {
 	struct tree *tree = reader->tree;
 	bool found = false;
 	for (size_t i = 0; i < tree->rule_count && !reader->status; i++) {
@@ -506,6 +506,6 @@ enum cuttle_status gbnf_read(const char *gbnf, size_t size, struct tree *tree,
 	for (skip_blanks(&reader, true); reader.at < size && !reader.status;
 	     skip_blanks(&reader, true))
 		read_rule(&reader);
-	if (!reader.status) find_root(&reader);
+	if (!reader.status) check_rules(&reader);
 	return reader.status;
 }

@@ -107,24 +107,21 @@ void mask_free(struct mask **mask) {
 
 enum cuttle_status mask_check(const struct mask *mask, struct cuttle_error *error) {
 	REQUIRE(mask);
-	uint64_t wanted[4];
-	automaton_alphabet(mask->automaton, wanted);
+	uint64_t bytes[4] = {0};
 	const struct trie *trie = &mask->trie;
 	for (size_t i = 0; i < trie->count; i = trie->nodes[i].end)
 		if (trie->nodes[i].count)
-			wanted[trie->nodes[i].byte / 64] &= ~(1ull << trie->nodes[i].byte % 64);
+			bytes[trie->nodes[i].byte / 64] |= 1ull << trie->nodes[i].byte % 64;
 	if (!mask->end_count)
 		return status_fail(error, CUTTLE_MODEL,
 		                   "the vocabulary has no token that ends a text");
-	for (unsigned byte = 0; byte < 256; byte++) {
-		if (!(wanted[byte / 64] >> byte % 64 & 1)) continue;
-		return status_fail(
-		    error, CUTTLE_MODEL,
-		    "the grammar has byte 0x%02X, which is no token of its own in the "
-		    "model's vocabulary; leave its characters out, or take another model",
-		    byte);
-	}
-	return CUTTLE_OK;
+	const int byte = automaton_lacks(mask->automaton, bytes);
+	if (byte < 0) return CUTTLE_OK;
+	return status_fail(
+	    error, CUTTLE_MODEL,
+	    "the grammar wants byte 0x%02X, which is no token of its own in the model's "
+	    "vocabulary; leave its character out, or take another model",
+	    (unsigned)byte);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -141,7 +138,8 @@ static uint32_t step_anew(struct mask *mask, const struct trie_node *node, const
 	mask->path[depth + 1] = keep[0];
 	mask->path[depth + 2] = keep[1];
 	automaton_tidy(mask->automaton, mask->path, depth + 3);
-	mask->path[depth + 1] = mask->path[depth + 2] = 0;
+	// Rows of these are to be asked for anew.
+	mask->path[depth] = mask->path[depth + 1] = mask->path[depth + 2] = 0;
 	return next;
 }
 
@@ -288,7 +286,7 @@ static bool answer_with(const struct mask *mask, uint32_t number, struct mask_an
 	return true;
 }
 
-bool mask_of(struct mask *mask, uint32_t state, struct mask_answer *answer) {
+bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer) {
 	REQUIRE(mask && answer && state);
 	automaton_tidy(mask->automaton, &state, 1);
 	const bool crowded = automaton_crowded(mask->automaton);

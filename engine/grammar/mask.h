@@ -5,7 +5,7 @@
 //     mask_check(mask, error);
 //     uint32_t state = automaton_begin(automaton);
 //     struct mask_answer answer;
-//     mask_of(mask, state, &answer);
+//     mask_tokens(mask, state, &answer);
 //     uint32_t next = mask_step(mask, state, token);       hold `next`, release `state`
 //
 // A token is allowed when the automaton lives behind its bytes (vocab_detokenize, not at the start
@@ -42,20 +42,22 @@ enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *voc
                             struct mask **mask, struct cuttle_error *error);
 void mask_free(struct mask **mask);
 
-/* MODEL: the grammar has a byte that is no token of its own in the vocabulary; the message names
- * it. A text might come to a state where no token is allowed. */
+/* MODEL: the grammar cannot do without a byte that is no token of its own in the vocabulary; the
+ * message names it. A text might come to a state where no token is allowed. OK: that never happens,
+ * and mask_closing has a token, too. A class may have characters that no token spells, as long as
+ * others are left: SmolLM2 has no token for the bytes 0x04 and 0xF1, and [^"] is fine. */
 enum cuttle_status mask_check(const struct mask *mask, struct cuttle_error *error);
 
 /* What may come next. `state` is not AUTOMATON_DEAD. False: out of memory. */
-bool mask_of(struct mask *mask, uint32_t state, struct mask_answer *answer);
+bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer);
 
 /* What leads to the end on a shortest way: tokens each of whose bytes lowers automaton_distance,
  * and the tokens that end a text where it is 0. Whoever draws from these alone is at the end after
  * automaton_distance bytes. False: out of memory. */
 bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer);
 
-/* The state behind this token; AUTOMATON_DEAD where mask_of does not allow it. A token that ends a
- * text leads to `state` itself. */
+/* The state behind this token; AUTOMATON_DEAD where mask_tokens does not allow it. A token that
+ * ends a text leads to `state` itself. */
 uint32_t mask_step(struct mask *mask, uint32_t state, int32_t token);
 
 #endif

@@ -214,7 +214,7 @@ static uint64_t rest_of(const struct program_maker *maker, size_t place, uint64_
 	}
 }
 
-static void order_targets(struct cuttle_grammar *grammar, const struct program_op *fork);
+static bool order_targets(struct cuttle_grammar *grammar, const struct program_op *fork);
 
 static void find_rests(struct program_maker *maker) {
 	struct cuttle_grammar *grammar = maker->grammar;
@@ -228,7 +228,8 @@ static void find_rests(struct program_maker *maker) {
 		op->rest = rest_of(maker, i, cost);
 	}
 	for (size_t i = 0; i < grammar->op_count; i++)
-		if (grammar->ops[i].kind == PROGRAM_FORK) order_targets(grammar, grammar->ops + i);
+		if (grammar->ops[i].kind == PROGRAM_FORK)
+			maker->failed |= !order_targets(grammar, grammar->ops + i);
 }
 
 struct target_order {
@@ -236,21 +237,22 @@ struct target_order {
 	uint32_t target;
 };
 
-static int compare_targets(const void *a, const void *b) {
+static int compare_rests(const void *a, const void *b) {
 	const struct target_order *x = a, *y = b;
 	if (x->rest != y->rest) return x->rest < y->rest ? -1 : 1;
 	return (x->target > y->target) - (x->target < y->target);
 }
 
-static void order_targets(struct cuttle_grammar *grammar, const struct program_op *fork) {
+static bool order_targets(struct cuttle_grammar *grammar, const struct program_op *fork) {
 	uint32_t *targets = grammar->targets + fork->a;
 	struct target_order few[16], *order = few;
-	if (fork->b > 16 && !(order = malloc(fork->b * sizeof *order))) return; // any order will do
+	if (fork->b > 16 && !(order = malloc(fork->b * sizeof *order))) return false;
 	for (uint32_t i = 0; i < fork->b; i++)
 		order[i] = (struct target_order){grammar->ops[targets[i]].rest, targets[i]};
-	qsort(order, fork->b, sizeof *order, compare_targets);
+	qsort(order, fork->b, sizeof *order, compare_rests);
 	for (uint32_t i = 0; i < fork->b; i++) targets[i] = order[i].target;
 	if (order != few) free(order);
+	return true;
 }
 
 static void find_classes(struct cuttle_grammar *grammar) {
@@ -258,8 +260,6 @@ static void find_classes(struct cuttle_grammar *grammar) {
 	for (size_t i = 0; i < grammar->edge_count; i++) {
 		const struct program_edge *edge = grammar->edges + i;
 		begins[edge->low] = begins[edge->high + 1] = true;
-		for (unsigned byte = edge->low; byte <= edge->high; byte++)
-			grammar->alphabet[byte / 64] |= 1ull << byte % 64;
 	}
 	for (unsigned byte = 0; byte < 256; byte++) {
 		if (begins[byte]) grammar->members[grammar->class_count++] = (uint8_t)byte;

@@ -63,7 +63,6 @@ struct cuttle_grammar {
 	uint8_t classes[256]; /* bytes of the same class have the same edges everywhere */
 	uint8_t members[256]; /* the least byte of each class */
 	unsigned class_count;
-	uint64_t alphabet[4]; /* the bytes that some edge has */
 };
 
 /* Makes the program of a measured tree. NOMEM; then *grammar is to be freed as well. */

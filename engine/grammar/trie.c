@@ -12,7 +12,7 @@ static size_t bytes_of_token(const struct vocab *vocab, int32_t id, char *to, si
 	return size < UINT16_MAX ? size : 0;
 }
 
-static bool read_tokens(struct trie *trie, const struct vocab *vocab) {
+static bool spell_tokens(struct trie *trie, const struct vocab *vocab) {
 	const size_t count = vocab_size(vocab);
 	size_t total = 0;
 	for (size_t id = 0; id < count; id++) total += bytes_of_token(vocab, (int32_t)id, NULL, 0);
@@ -32,8 +32,8 @@ static bool read_tokens(struct trie *trie, const struct vocab *vocab) {
 	return true;
 }
 
-static int compare_tokens(const char *bytes, const struct trie_token *a,
-                          const struct trie_token *b) {
+static int compare_by_bytes(const char *bytes, const struct trie_token *a,
+                            const struct trie_token *b) {
 	const size_t size = a->size < b->size ? a->size : b->size;
 	const int order = memcmp(bytes + a->at, bytes + b->at, size);
 	if (order) return order;
@@ -52,8 +52,9 @@ static bool sort_tokens(struct trie *trie) {
 			const size_t end = middle + run < count ? middle + run : count;
 			for (size_t i = begin, j = middle, k = begin; k < end; k++) {
 				const bool left =
-				    j == end || (i < middle && compare_tokens(trie->bytes, from + i,
-				                                              from + j) <= 0);
+				    j == end ||
+				    (i < middle &&
+				     compare_by_bytes(trie->bytes, from + i, from + j) <= 0);
 				to[k] = left ? from[i++] : from[j++];
 			}
 		}
@@ -97,7 +98,7 @@ static void add_token(struct trie *trie, size_t number, const uint8_t classes[25
 
 bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]) {
 	*trie = (struct trie){0};
-	if (!read_tokens(trie, vocab) || !sort_tokens(trie)) return false;
+	if (!spell_tokens(trie, vocab) || !sort_tokens(trie)) return false;
 	size_t count = 0;
 	for (size_t i = 0; i < trie->token_count; i++)
 		count += trie->tokens[i].size - shared_bytes(trie, i);
