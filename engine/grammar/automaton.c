@@ -87,7 +87,7 @@ static bool widen_sets(struct automaton *automaton) {
 	return true;
 }
 
-static uint32_t take_number(struct automaton *automaton) {
+static uint32_t unused_number(struct automaton *automaton) {
 	if (automaton->unused_count) return automaton->unused[--automaton->unused_count];
 	if (!tree_grow((void **)&automaton->states, &automaton->room, automaton->count + 1,
 	               sizeof *automaton->states))
@@ -102,7 +102,7 @@ static uint32_t state_of_set(struct automaton *automaton, const uint32_t *stacks
 	size_t slot = find_set(automaton, stacks, count, accepts);
 	if (automaton->table[slot]) return automaton->table[slot];
 	uint32_t *copy = malloc(count ? count * sizeof *copy : 1);
-	const uint32_t number = copy && widen_sets(automaton) ? take_number(automaton) : 0;
+	const uint32_t number = copy && widen_sets(automaton) ? unused_number(automaton) : 0;
 	if (!number) {
 		free(copy);
 		automaton->failed = true;

@@ -192,7 +192,7 @@ static void sort_found(struct explore *explore) {
 	if (from != explore->found) memcpy(explore->found, from, count * sizeof *from);
 }
 
-static bool is_covered(const struct explore *explore, size_t kept, uint32_t stack) {
+static bool covered_before(const struct explore *explore, size_t kept, uint32_t stack) {
 	for (size_t i = 0; i < kept; i++)
 		if (stacks_cover(explore->stacks, explore->found[i], stack)) return true;
 	return false;
@@ -202,7 +202,7 @@ void explore_settle(struct explore *explore, size_t most) {
 	sort_found(explore);
 	size_t kept = 0;
 	for (size_t i = 0; i < explore->found_count && kept < most; i++)
-		if (!is_covered(explore, kept, explore->found[i]))
+		if (!covered_before(explore, kept, explore->found[i]))
 			explore->found[kept++] = explore->found[i];
 	explore->found_count = kept;
 }

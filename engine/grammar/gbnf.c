@@ -45,7 +45,7 @@ static bool is_name_letter(int c) {
 }
 
 /* Blanks and comments, and with `lines` line ends, too. */
-static void skip_blanks(struct gbnf_reader *reader, bool lines) {
+static void pass_blanks(struct gbnf_reader *reader, bool lines) {
 	for (;; reader->at++) {
 		int c = peek(reader);
 		if (c == '#')
@@ -233,7 +233,7 @@ static void read_ranges(struct gbnf_reader *reader, size_t begin) {
 	}
 }
 
-static uint32_t read_set(struct gbnf_reader *reader) {
+static uint32_t read_bracket(struct gbnf_reader *reader) {
 	struct tree *tree = reader->tree;
 	const size_t begin = reader->at++, first = tree->range_count;
 	const bool negated = peek(reader) == '^';
@@ -279,16 +279,16 @@ static bool read_times(struct gbnf_reader *reader, uint32_t *number) {
 /* Behind {: the numbers and }. */
 static void read_braces(struct gbnf_reader *reader, size_t begin, uint32_t *least, uint32_t *most) {
 	const bool lines = reader->groups > 0;
-	skip_blanks(reader, lines);
+	pass_blanks(reader, lines);
 	bool any = read_times(reader, least);
 	*most = *least;
-	skip_blanks(reader, lines);
+	pass_blanks(reader, lines);
 	if (peek(reader) == ',' && !reader->status) {
 		reader->at++;
-		skip_blanks(reader, lines);
+		pass_blanks(reader, lines);
 		if (read_times(reader, most)) any = true;
 		else *most = TREE_UNLIMITED;
-		skip_blanks(reader, lines);
+		pass_blanks(reader, lines);
 	}
 	if (reader->status) return;
 	if (!any || peek(reader) != '}')
@@ -322,7 +322,7 @@ static void repeat_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 	uint32_t least, most;
 	for (;;) {
 		const size_t at = reader->at;
-		skip_blanks(reader, reader->groups > 0);
+		pass_blanks(reader, reader->groups > 0);
 		if (!read_repetition(reader, &least, &most) ||
 		    is_too_high(reader, at, ++part->height))
 			return;
@@ -357,7 +357,7 @@ static struct gbnf_part read_any(struct gbnf_reader *reader);
 static struct gbnf_part read_group(struct gbnf_reader *reader) {
 	const size_t begin = reader->at++;
 	if (is_too_high(reader, begin, ++reader->groups)) return (struct gbnf_part){0};
-	skip_blanks(reader, true);
+	pass_blanks(reader, true);
 	struct gbnf_part part = read_any(reader);
 	if (!reader->status && peek(reader) != ')')
 		FAULT(reader, begin, "this group has no end: close it with )");
@@ -371,7 +371,7 @@ static bool read_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 	const int c = peek(reader);
 	*part = (struct gbnf_part){.height = 1};
 	if (c == '"') part->node = read_literal(reader);
-	else if (c == '[') part->node = read_set(reader);
+	else if (c == '[') part->node = read_bracket(reader);
 	else if (c == '.') part->node = read_dot(reader);
 	else if (is_name_letter(c)) part->node = read_call(reader);
 	else if (c == '(') *part = read_group(reader);
@@ -434,7 +434,7 @@ static struct gbnf_part read_any(struct gbnf_reader *reader) {
 		if (part.height > height) height = part.height;
 		if (peek(reader) != '|') break;
 		reader->at++;
-		skip_blanks(reader, true);
+		pass_blanks(reader, true);
 	}
 	return node_of_parts(reader, TREE_ANY, begin, first, height);
 }
@@ -452,7 +452,7 @@ static void read_rule(struct gbnf_reader *reader) {
 	const size_t begin = reader->at;
 	while (is_name_letter(peek(reader))) reader->at++;
 	const size_t size = reader->at - begin;
-	skip_blanks(reader, false);
+	pass_blanks(reader, false);
 	const size_t left = tree->size - reader->at;
 	if (!size || left < 3 || memcmp(tree->text + reader->at, "::=", 3)) {
 		FAULT(reader, begin,
@@ -470,7 +470,7 @@ static void read_rule(struct gbnf_reader *reader) {
 		      size < 80 ? (int)size : 80, tree->text + begin);
 		return;
 	}
-	skip_blanks(reader, true);
+	pass_blanks(reader, true);
 	const struct gbnf_part body = read_any(reader);
 	if (reader->status) return;
 	read_line_end(reader);
@@ -503,8 +503,8 @@ enum cuttle_status gbnf_read(const char *gbnf, size_t size, struct tree *tree,
 		                   "the grammar has %zu bytes, and at most %d are read", size,
 		                   GBNF_MOST);
 	struct gbnf_reader reader = {.tree = tree, .error = error};
-	for (skip_blanks(&reader, true); reader.at < size && !reader.status;
-	     skip_blanks(&reader, true))
+	for (pass_blanks(&reader, true); reader.at < size && !reader.status;
+	     pass_blanks(&reader, true))
 		read_rule(&reader);
 	if (!reader.status) check_rules(&reader);
 	return reader.status;

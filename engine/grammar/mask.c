@@ -203,7 +203,7 @@ static size_t place_of(const struct mask *mask, uint32_t state, bool closing) {
 	return (size_t)(hash >> 40) & (mask->table_room - 1);
 }
 
-static uint32_t find_entry(const struct mask *mask, uint32_t state, bool closing) {
+static uint32_t entry_there(const struct mask *mask, uint32_t state, bool closing) {
 	uint32_t number = mask->table[place_of(mask, state, closing)];
 	for (; number != NO_ENTRY; number = mask->entries[number].chain)
 		if (mask->entries[number].state == state &&
@@ -241,7 +241,7 @@ static void empty_entry(struct mask *mask, uint32_t number) {
 
 /* An entry for this state: a new one, or the one that was asked for longest ago. NO_ENTRY: out of
  * memory. */
-static uint32_t take_entry(struct mask *mask, uint32_t state, bool closing) {
+static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
 	uint32_t number = mask->oldest;
 	if (mask->entry_count < mask->entry_room) {
 		uint64_t *bits = malloc((mask->words + 1) * sizeof *bits);
@@ -264,13 +264,13 @@ static uint32_t take_entry(struct mask *mask, uint32_t state, bool closing) {
 
 /* The entry of `key`, which may stand for `asked`. */
 static uint32_t entry_of(struct mask *mask, uint32_t key, bool closing, uint32_t asked) {
-	uint32_t number = find_entry(mask, key, closing);
+	uint32_t number = entry_there(mask, key, closing);
 	if (number != NO_ENTRY) {
 		take_from_order(mask, number);
 		make_newest(mask, number);
 		return number;
 	}
-	number = take_entry(mask, key, closing);
+	number = entry_anew(mask, key, closing);
 	if (number != NO_ENTRY) fill_entry(mask, mask->entries + number, asked);
 	return number;
 }

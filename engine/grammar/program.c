@@ -255,7 +255,7 @@ static bool order_targets(struct cuttle_grammar *grammar, const struct program_o
 	return true;
 }
 
-static void find_classes(struct cuttle_grammar *grammar) {
+static void divide_bytes(struct cuttle_grammar *grammar) {
 	bool begins[257] = {true};
 	for (size_t i = 0; i < grammar->edge_count; i++) {
 		const struct program_edge *edge = grammar->edges + i;
@@ -291,7 +291,7 @@ enum cuttle_status program_make(const struct tree *tree, struct cuttle_grammar *
 	if (!maker.failed) {
 		find_rests(&maker);
 		settle_calls(&maker);
-		find_classes(grammar);
+		divide_bytes(grammar);
 	}
 	free(maker.places);
 	free(maker.waiting);

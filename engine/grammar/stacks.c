@@ -26,8 +26,8 @@ void stacks_free(struct stacks *stacks) {
 
 /* ---- one cell for equal ones ----------------------------------------------------------------- */
 
-static size_t find_cell(const struct stacks *stacks, uint32_t place, uint32_t count,
-                        uint32_t below) {
+static size_t slot_of_cell(const struct stacks *stacks, uint32_t place, uint32_t count,
+                           uint32_t below) {
 	uint64_t hash = ((uint64_t)place << 32 | below) * 0x9e3779b97f4a7c15u;
 	hash = (hash ^ hash >> 31 ^ count) * 0xbf58476d1ce4e5b9u;
 	size_t slot = (size_t)(hash ^ hash >> 32) & (stacks->table_room - 1);
@@ -43,7 +43,7 @@ static void fill_table(struct stacks *stacks) {
 	for (size_t i = 1; i < stacks->count; i++) {
 		const struct stack_cell *cell = stacks->cells + i;
 		if (cell->used)
-			stacks->table[find_cell(stacks, cell->place, cell->count, cell->below)] =
+			stacks->table[slot_of_cell(stacks, cell->place, cell->count, cell->below)] =
 			    (uint32_t)i;
 	}
 }
@@ -83,7 +83,7 @@ static uint64_t rest_of_cell(const struct cuttle_grammar *grammar, uint32_t plac
 }
 
 uint32_t stacks_push(struct stacks *stacks, uint32_t place, uint32_t count, uint32_t below) {
-	const size_t slot = find_cell(stacks, place, count, below);
+	const size_t slot = slot_of_cell(stacks, place, count, below);
 	if (stacks->table[slot]) return stacks->table[slot];
 	if (!widen_cells(stacks)) return STACKS_FAILED;
 	const uint32_t number = take_cell(stacks);
@@ -98,7 +98,7 @@ uint32_t stacks_push(struct stacks *stacks, uint32_t place, uint32_t count, uint
 	    .rest = rest > UINT64_MAX / 2 - under->rest ? UINT64_MAX / 2 : rest + under->rest,
 	    .used = true,
 	};
-	stacks->table[find_cell(stacks, place, count, below)] = number;
+	stacks->table[slot_of_cell(stacks, place, count, below)] = number;
 	stacks->live++;
 	return number;
 }
