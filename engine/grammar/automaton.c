@@ -414,7 +414,7 @@ static uint32_t find_alike(struct automaton *automaton, uint32_t number, size_t 
 	struct explore *explore = &automaton->explore;
 	const uint32_t count = automaton->states[number].count;
 	explore_clear(explore);
-	if (count > EXPLORE_CROWD) return number;
+	if (count > EXPLORE_FEW) return number;
 	for (uint32_t i = 0; i < count; i++)
 		explore_add(explore, stacks_alike(&automaton->stacks,
 		                                  automaton->states[number].stacks[i], reach));

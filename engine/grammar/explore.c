@@ -163,8 +163,9 @@ void explore_from(struct explore *explore, uint32_t place, uint32_t stack) {
 			break;
 	}
 	explore->item_count = 0;
-	explore->crowded |= explore->found_count > EXPLORE_FOUND / EXPLORE_CROWD / 4 ||
-	                    explore->seen_count > EXPLORE_STEPS / EXPLORE_CROWD;
+	// Stacks that only differ in counters count once for automaton_alike, and here each.
+	explore->crowded |= explore->found_count > EXPLORE_FOUND / 2 / EXPLORE_FEW ||
+	                    explore->seen_count > EXPLORE_STEPS / EXPLORE_FEW;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -193,9 +194,15 @@ static void sort_found(struct explore *explore) {
 }
 
 static bool covered_before(const struct explore *explore, size_t kept, uint32_t stack) {
-	for (size_t i = 0; i < kept; i++)
+	const struct stack_cell *cells = explore->stacks->cells;
+	unsigned compared = 0;
+	for (size_t i = 0; i < kept && compared < EXPLORE_COVERS; i++) {
+		if (cells[explore->found[i]].shape != cells[stack].shape) continue;
 		if (stacks_cover(explore->stacks, explore->found[i], stack)) return true;
-	return false;
+		compared++;
+	}
+	// Equal stacks stand beside each other.
+	return kept && explore->found[kept - 1] == stack;
 }
 
 void explore_settle(struct explore *explore, size_t most) {

@@ -6,9 +6,10 @@
 #include "engine/grammar/stacks.h"
 
 enum {
-	EXPLORE_FOUND = 4096,  /* stacks that are looked for, at most */
+	EXPLORE_FOUND = 2048,  /* stacks that are looked for, at most */
 	EXPLORE_STEPS = 65536, /* after so many steps one stack is enough */
-	EXPLORE_CROWD = 8      /* above this part of a limit: crowded */
+	EXPLORE_FEW = 8,       /* stacks of a state that automaton_alike may be asked for */
+	EXPLORE_COVERS = 64    /* stacks of the same shape that one is compared with, at most */
 };
 
 struct explore_item {
@@ -46,8 +47,8 @@ void explore_add(struct explore *explore, uint32_t stack);
 /* All stacks that read a byte after this place, with that stack. Those nearest to acceptance are
  * found first. */
 void explore_from(struct explore *explore, uint32_t place, uint32_t stack);
-/* Puts what was found into the order of stacks_compare, each once, without those that another
- * covers, and at most `most`. */
+/* Puts what was found into the order of stacks_compare, each once, without those that one of
+ * the EXPLORE_COVERS nearest of their shape covers, and at most `most`. */
 void explore_settle(struct explore *explore, size_t most);
 
 #endif

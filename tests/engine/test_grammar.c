@@ -480,6 +480,34 @@ static void long_strings_share_a_mask(void **state) {
 	vocab_free(&vocab);
 }
 
+/* More states than masks are kept: each is asked for twice, the second time when it was forgotten.
+ */
+static void forgotten_masks_are_made_anew(void **state) {
+	(void)state;
+	enum { DEPTH = 3 * MASK_VALID / 2 };
+	struct vocab *vocab = tiny_vocab();
+	struct cuttle_grammar *grammar = read_grammar("root ::= \"(\" root [a-c] | \"x\"");
+	struct automaton *automaton = follow_grammar(grammar, 1);
+	struct mask *mask;
+	struct mask_answer answer;
+	assert_int_equal(mask_new(automaton, vocab, 1, &mask, NULL), CUTTLE_OK);
+	for (unsigned round = 0; round < 2; round++) {
+		uint32_t at = automaton_begin(automaton);
+		for (unsigned i = 0; i < 2 * DEPTH + 2; i++) {
+			assert_true(mask_tokens(mask, at, &answer));
+			check_answer(automaton, vocab, at, &answer, false);
+			if (i == 2 * DEPTH + 1) break;
+			const int32_t token = i < DEPTH ? '(' : i == DEPTH ? 'x' : 'b';
+			assert_true(at = mask_step(mask, at, token));
+		}
+		assert_true(answer.ends);
+	}
+	mask_free(&mask);
+	automaton_free(&automaton);
+	cuttle_grammar_free(&grammar);
+	vocab_free(&vocab);
+}
+
 static void bytes_without_a_token_are_named(void **state) {
 	(void)state;
 	static const struct gguf_string tokens[] = {
@@ -585,6 +613,7 @@ int main(int argc, char **argv) {
 	    cmocka_unit_test(masks_say_what_bytes_say),
 	    cmocka_unit_test(masks_of_a_model_are_right),
 	    cmocka_unit_test(long_strings_share_a_mask),
+	    cmocka_unit_test(forgotten_masks_are_made_anew),
 	    cmocka_unit_test(bytes_without_a_token_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
