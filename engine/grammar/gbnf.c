@@ -253,10 +253,13 @@ static uint32_t read_bracket(struct gbnf_reader *reader) {
 }
 
 static uint32_t read_dot(struct gbnf_reader *reader) {
-	const size_t first = reader->tree->range_count;
-	add_characters(reader, 0, 0x10ffff);
+	struct tree *tree = reader->tree;
+	if (tree->dot == SIZE_MAX) {
+		tree->dot = tree->range_count;
+		add_characters(reader, 0, 0x10ffff);
+	}
 	if (reader->status) return 0;
-	return add_node(reader, TREE_CLASS, reader->at++, first, 2);
+	return add_node(reader, TREE_CLASS, reader->at++, tree->dot, 2);
 }
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
@@ -497,7 +500,7 @@ static void check_rules(struct gbnf_reader *reader) {
 
 enum cuttle_status gbnf_read(const char *gbnf, size_t size, struct tree *tree,
                              struct cuttle_error *error) {
-	*tree = (struct tree){.text = gbnf, .size = size};
+	*tree = (struct tree){.text = gbnf, .size = size, .dot = SIZE_MAX};
 	if (size > GBNF_MOST)
 		return status_fail(error, CUTTLE_INPUT,
 		                   "the grammar has %zu bytes, and at most %d are read", size,

@@ -131,7 +131,7 @@ static void emit_node(struct program_maker *maker, uint32_t number) {
 	const struct tree *tree = maker->tree;
 	const struct tree_node *node = tree->nodes + number;
 	if (maker->failed || !tree->extents[number].full) return;
-	switch (node->kind) {
+	switch ((enum tree_kind)node->kind) {
 	case TREE_TEXT:
 		for (uint32_t i = 0; i < node->b && !maker->failed; i++)
 			emit_bytes(maker, characters_byte(&maker->characters,

@@ -26,7 +26,7 @@ uint32_t tree_add(struct tree *tree, enum tree_kind kind, size_t at, uint32_t a,
 	               sizeof *tree->nodes))
 		return 0;
 	tree->nodes[tree->node_count] =
-	    (struct tree_node){.kind = kind, .a = a, .b = b, .at = (uint32_t)at};
+	    (struct tree_node){.kind = kind & 0xff, .a = a, .b = b, .at = at & 0xffffff};
 	return (uint32_t)tree->node_count++;
 }
 

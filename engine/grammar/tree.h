@@ -19,15 +19,15 @@ enum {
 enum tree_kind { TREE_TEXT, TREE_CLASS, TREE_CALL, TREE_ALL, TREE_ANY, TREE_REPEAT };
 
 struct tree_node {
-	enum tree_kind kind;
-	uint32_t first;  /* first child, 0 = none; of CALL the next call of the same rule */
-	uint32_t next;   /* next sibling, 0 = none */
-	uint32_t parent; /* a node, or TREE_RULE and a rule */
+	uint32_t kind : 8; /* enum tree_kind */
+	uint32_t at : 24;  /* where it stands in the text of the grammar */
+	uint32_t first;    /* first child, 0 = none; of CALL the next call of the same rule */
+	uint32_t next;     /* next sibling, 0 = none */
+	uint32_t parent;   /* a node, or TREE_RULE and a rule */
 	/* TEXT: its bytes begin here. CLASS: its ranges begin here. CALL: the rule. REPEAT: least.
 	 */
 	uint32_t a;
-	uint32_t b;  /* TEXT: bytes. CLASS: ranges. REPEAT: most. ALL: children not measured yet */
-	uint32_t at; /* where it stands in the text of the grammar */
+	uint32_t b; /* TEXT: bytes. CLASS: ranges. REPEAT: most. ALL: children not measured yet */
 };
 
 struct tree_range { /* of code points */
@@ -59,6 +59,7 @@ struct tree {
 	size_t byte_count, byte_room;
 	struct tree_range *ranges; /* of all CLASS nodes: sorted, apart, no surrogates */
 	size_t range_count, range_room;
+	size_t dot; /* the ranges of all characters begin there, SIZE_MAX = nowhere yet */
 	struct tree_rule *rules;
 	size_t rule_count, rule_room;
 	uint32_t *by_name; /* hash table of rules: number + 1, 0 = empty */

@@ -5,7 +5,7 @@
 #include "engine/grammar/automaton.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { FUZZ_STEPS = 64 };
+enum { FUZZ_STEPS = 12 };
 
 /* The possible byte that gets nearest to the end; checks that one is nearer by one. */
 static uint8_t nearest_byte(struct automaton *automaton, uint32_t state) {
