@@ -48,6 +48,7 @@ struct dp_invisibleink {
 	int64_t largest;      /* L_pub of the likeliest candidate, its shift included */
 	int32_t *shift;       /* [vocab] what A adds to L_pub, or NULL: nothing; public */
 	uint8_t *allowed;     /* [vocab], or NULL: every token */
+	const uint8_t *now;   /* [vocab] those of the next step, the caller's; NULL = allowed */
 	int32_t *fixed;       /* [vocab] L_pub */
 	int32_t *heap;        /* [min(k, vocab)] scratch of dp_topk */
 	uint32_t *candidates; /* [vocab], the first `count` in use; so in the four arrays below */
@@ -143,6 +144,7 @@ void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
 
 void dp_invisibleink_begin(struct dp_invisibleink *m, uint32_t spent) {
 	m->spent = spent;
+	m->now = NULL;
 	if (m->stage != STAGE_SILENT) m->stage = STAGE_BEGUN;
 }
 
@@ -156,6 +158,11 @@ enum dp_status dp_invisibleink_shift(struct dp_invisibleink *m, const int32_t *s
 	return DP_OK;
 }
 
+void dp_invisibleink_allow(struct dp_invisibleink *m, const uint8_t *allowed) {
+	REQUIRE(allowed && (m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT));
+	m->now = allowed;
+}
+
 /* What A is a function of: L_pub of a candidate, and the shift of its token. */
 static int64_t shifted_candidate(const struct dp_invisibleink *m, size_t i) {
 	return m->candidate_fixed[i] + (m->shift ? (int64_t)m->shift[m->candidates[i]] : 0);
@@ -167,8 +174,10 @@ static enum dp_status start_step(struct dp_invisibleink *m, const float *logits,
 	const struct dp_invisibleink_params *p = &m->params;
 	m->count = 0;
 	if (!dp_fix(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
-	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, m->reach, m->heap,
-	                   m->candidates);
+	m->count = dp_topk(m->fixed, m->now ? m->now : p->allowed, p->vocab, p->top_k, p->batch,
+	                   m->reach, m->heap, m->candidates);
+	REQUIRE(m->count);
+	m->now = NULL;
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
 		m->candidate_fixed[i] = m->fixed[m->candidates[i]];
@@ -278,6 +287,10 @@ static void begin_ink_step(void *self, uint32_t places, uint32_t spent) {
 	dp_invisibleink_begin(m, spent);
 }
 
+static void allow_ink_tokens(void *self, const uint8_t *allowed) {
+	dp_invisibleink_allow(self, allowed);
+}
+
 /* Decides whether the token is free: by `spent`, the public row and the parameters alone. */
 static enum dp_status open_ink_step(void *self, const float *public_row, bool may_be_free,
                                     struct dp_wanted *wanted) {
@@ -337,6 +350,7 @@ enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *pa
 	*out = (struct dp_mechanism){.claim = dp_integers_claim(&integers),
 	                             .self = m,
 	                             .begin = begin_ink_step,
+	                             .allow = allow_ink_tokens,
 	                             .open = open_ink_step,
 	                             .row = add_ink_row,
 	                             .draw = draw_ink_token,

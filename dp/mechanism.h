@@ -10,6 +10,7 @@
 //
 //   turn(batch)                                which batch, where the mechanism asks for it
 //   begin(places, spent)                       what the batch has and what it has drawn so far
+//   allow(tokens)                              which tokens exist in this step, if not all do
 //   open(public row, may_be_free) -> wanted    which logits of which private rows it needs
 //   row(place, logits)                         for each such row that is not null; in any order
 //   draw() -> token, fate                      ends the step
@@ -70,6 +71,12 @@ struct dp_mechanism {
 	 * units of it have been paid, by this process or by an earlier one; only paid tokens count.
 	 * A step that was opened and not drawn is dropped. */
 	void (*begin)(void *self, uint32_t places, uint32_t spent);
+
+	/* NULL, or called before `open`, for that step alone: it draws one of the tokens with
+	 * allowed[y] nonzero, and candidates are found among them. [vocabulary], at least one
+	 * token, none that the parameters exclude; `open` reads it. It must be a
+	 * function of tokens drawn and of public things (dp/PRIVACY.md, step 57). */
+	void (*allow)(void *self, const uint8_t *allowed);
 
 	/* Opens a step. public_row[vocabulary] stays the caller's and is not read after this call.
 	 * may_be_free: the batch has a free token left, a public condition. Only then may the

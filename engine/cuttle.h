@@ -33,6 +33,7 @@
 //   cuttle_slots_step       completes plain prompts as they come: NOT PRIVATE
 //   cuttle_votes_count      noisy counts of what records vote for, after cuttle_queries_solve
 //   cuttle_embed            texts to vectors, to compare texts and sort them
+//   cuttle_grammar_read     which texts exist, by a public grammar
 //   cuttle_learner_read     what all records say about the model, with noise; cuttle_bias_use
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
@@ -47,6 +48,7 @@
 #include "cuttle/histogram.h"
 #include "cuttle/drawn.h"
 #include "cuttle/stop.h"
+#include "cuttle/grammar.h"
 #include "cuttle/votes.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"

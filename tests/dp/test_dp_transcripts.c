@@ -26,7 +26,9 @@ struct step {
 	double loss;      /* ln P / P' of the transcript so far */
 	uint64_t history; /* a number that differs for every prefix of tokens */
 	float public[MOST_VOCAB], record[MOST_VOCAB], other[MOST_VOCAB];
-	bool ends; /* the last token ends a text */
+	bool ends;                   /* the last token ends a text */
+	uint8_t allowed[MOST_VOCAB]; /* by a grammar; where it is one token, that is the next one */
+	size_t exist;                /* how many are */
 };
 
 struct attack {
@@ -42,7 +44,7 @@ struct attack {
 /* How tokens are spent, as engine/run/loop/transcript.c does it. */
 struct mode {
 	const char *name;
-	bool center, bank, complete;
+	bool center, bank, complete, shaped;
 	uint32_t sure, free_tokens; /* the threshold in millionths; the limit per batch */
 };
 
@@ -177,38 +179,68 @@ static void balanced(struct step *step, const struct attack *attack) {
 
 /* ---- enumeration ----------------------------------------------------------------------------- */
 
+/* Which tokens a grammar lets be: some that follow from what was drawn. */
+static void shape(const struct enumeration *e, struct step *step) {
+	uint64_t seed = step->history + 2;
+	const uint64_t every = (1u << e->vocab) - 1;
+	const bool shaped = e->mode->shaped && step->free_drawn < e->mode->free_tokens;
+	const uint64_t some = shaped ? 1 + test_below(&seed, every) : every;
+	step->exist = 0;
+	for (size_t y = 0; y < e->vocab; y++)
+		step->exist += step->allowed[y] = (uint8_t)(some >> y & 1);
+}
+
 /* Begins a step of one world. Whether it is one of the public row alone. */
 static bool alone(struct enumeration *e, const struct step *step) {
 	const uint32_t *candidates;
 	size_t count;
 	dp_invisibleink_begin(e->mechanism, step->drawn);
+	if (e->mode->shaped) dp_invisibleink_allow(e->mechanism, step->allowed);
 	if (step->drawn == e->integers->tokens) {
 		assert_int_equal(dp_invisibleink_alone(e->mechanism, step->public), DP_OK);
 		return true;
 	}
 	assert_int_equal(dp_invisibleink_public(e->mechanism, step->public, &candidates, &count),
 	                 DP_OK);
-	assert_int_equal(count, e->vocab);
-	for (uint32_t y = 0; y < count; y++) assert_int_equal(candidates[y], y);
+	assert_int_equal(count, step->exist);
+	for (uint32_t i = 0, y = 0; i < count; i++, y++) {
+		while (!step->allowed[y]) y++;
+		assert_int_equal(candidates[i], y);
+	}
 	return step->free_drawn < e->mode->free_tokens && e->mode->sure > 0 &&
 	       dp_invisibleink_sure(e->mechanism, e->mode->sure);
 }
 
-/* ln of the probabilities of every token in one world. Returns whether they cost nothing. */
+/* Adds a private row: its logits of the tokens that exist. */
+static void add_allowed(struct enumeration *e, const struct step *step, const float *row) {
+	float some[MOST_VOCAB];
+	size_t count = 0;
+	for (size_t y = 0; y < e->vocab; y++)
+		if (step->allowed[y]) some[count++] = row[y];
+	dp_invisibleink_private(e->mechanism, some);
+}
+
+/* ln of the probabilities of every token that exists, in one world. Returns whether they cost
+ * nothing. */
 static bool probabilities(struct enumeration *e, const struct step *step, const float *record,
                           long double log_p[MOST_VOCAB]) {
-	const size_t count = e->vocab;
-	long double whole = 0;
+	const size_t count = step->exist;
+	long double whole = 0, weight[MOST_VOCAB] = {1};
+	if (count == 1) {
+		for (size_t y = 0; y < e->vocab; y++) log_p[y] = 0;
+		return true;
+	}
 	const bool costless = alone(e, step);
 	for (uint32_t i = 1; i < e->integers->batch && !costless; i++)
-		dp_invisibleink_private(e->mechanism, step->other);
-	if (record && !costless) dp_invisibleink_private(e->mechanism, record);
-	for (size_t y = 0; y < count; y++) {
-		log_p[y] = (long double)dp_invisibleink_public_weight(e->mechanism, y) *
-		           (long double)dp_invisibleink_private_weight(e->mechanism, y);
-		whole += log_p[y];
+		add_allowed(e, step, step->other);
+	if (record && !costless) add_allowed(e, step, record);
+	for (size_t i = 0; i < count; i++) {
+		weight[i] = (long double)dp_invisibleink_public_weight(e->mechanism, i) *
+		            (long double)dp_invisibleink_private_weight(e->mechanism, i);
+		whole += weight[i];
 	}
-	for (size_t y = 0; y < count; y++) log_p[y] = logl(log_p[y] / whole);
+	for (size_t y = 0, i = 0; y < e->vocab; y++)
+		if (step->allowed[y]) log_p[y] = logl(weight[i++] / whole);
 	return costless;
 }
 
@@ -238,6 +270,7 @@ static void visit(struct enumeration *e, uint32_t drawn, uint32_t free_drawn, ui
 	                    .loss = (double)(log_p - log_q),
 	                    .history = history};
 	e->attack->choose(&step, e->attack);
+	shape(e, &step);
 	float opposite[MOST_VOCAB];
 	for (size_t y = 0; y < e->vocab; y++) opposite[y] = 2 * step.public[y] - step.record[y];
 	long double with[MOST_VOCAB], without[MOST_VOCAB];
@@ -246,6 +279,7 @@ static void visit(struct enumeration *e, uint32_t drawn, uint32_t free_drawn, ui
 	                 costless);
 	e->costless += costless;
 	for (size_t y = 0; y < e->vocab; y++) {
+		if (!step.allowed[y]) continue;
 		const long double p = log_p + with[y], q = log_q + without[y];
 		if (step.ends && y == e->vocab - 1 &&
 		    (!e->mode->bank || drawn + !costless == tokens))
@@ -468,7 +502,9 @@ static void nor_however_it_is_spent(void **state) {
 	    {.name = "bank", .bank = true},
 	    {.name = "public when", .sure = 900000, .free_tokens = 3},
 	    {.name = "complete", .complete = true, .free_tokens = 3},
+	    {.name = "shaped", .shaped = true, .free_tokens = 3},
 	    {.name = "all",
+	     .shaped = true,
 	     .center = true,
 	     .bank = true,
 	     .complete = true,
@@ -492,7 +528,8 @@ static void nor_however_it_is_spent(void **state) {
 					enumerate_mode(&e, &few[i], vocab, &attacks[a],
 					               &modes[mode]);
 					assert_kept(&e);
-					if (modes[mode].complete || (modes[mode].sure && a == 3))
+					if (modes[mode].complete || modes[mode].shaped ||
+					    (modes[mode].sure && a == 3))
 						assert_true(e.costless > 0);
 					else if (!modes[mode].sure) assert_int_equal(e.costless, 0);
 				}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// mask.c: see mask.h. No private data.
+// A mask is built by one walk over the trie, which leaves out what stands below a dead byte. States
+// that allow the same next bytes share it (automaton_alike): inside a long string one mask serves
+// for all counters but the last ones.
+#include "engine/grammar/mask.h"
+
+#include "base/misuse.h"
+#include "engine/grammar/trie.h"
+#include "engine/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_ENTRY UINT32_MAX
+
+struct mask_entry {
+	uint64_t *bits; /* [words] */
+	uint32_t state; /* held */
+	bool closing;
+	uint32_t count;
+	uint32_t going;
+	int32_t only;
+	uint32_t chain; /* the next entry with the same place in the table */
+	uint32_t newer; /* the entry that was asked for next after it */
+	uint32_t older;
+};
+
+struct mask {
+	struct automaton *automaton;
+	struct trie trie;
+	size_t size;    /* tokens of the vocabulary */
+	size_t words;   /* of 64 tokens */
+	uint64_t *ends; /* [words] tokens that end a text */
+	uint32_t end_count;
+	uint32_t *path;        /* [longest + 1] states along the bytes of a token */
+	const uint32_t **rows; /* [longest + 1] of automaton_row */
+	struct mask_entry *entries;
+	size_t entry_count, entry_room;
+	uint32_t *table; /* [table_room] the first entry of each place */
+	size_t table_room;
+	uint32_t newest;
+	uint32_t oldest;
+};
+
+/* ---- make and free --------------------------------------------------------------------------- */
+
+static bool make_entries(struct mask *mask, size_t bytes) {
+	const size_t each = mask->words * sizeof *mask->ends + sizeof *mask->entries;
+	mask->entry_room = (bytes ? bytes : MASK_BYTES) / each;
+	if (mask->entry_room <= MASK_VALID) mask->entry_room = MASK_VALID + 1;
+	if (mask->entry_room > 1 << 16) mask->entry_room = 1 << 16;
+	mask->table_room = 1 << 16;
+	mask->newest = mask->oldest = NO_ENTRY;
+	mask->entries = calloc(mask->entry_room, sizeof *mask->entries);
+	mask->table = malloc(mask->table_room * sizeof *mask->table);
+	if (!mask->entries || !mask->table) return false;
+	for (size_t i = 0; i < mask->table_room; i++) mask->table[i] = NO_ENTRY;
+	return true;
+}
+
+static bool make_mask(struct mask *mask, const struct vocab *vocab, size_t bytes) {
+	mask->size = vocab_size(vocab);
+	mask->words = (mask->size + 63) / 64;
+	mask->ends = calloc(mask->words + 1, sizeof *mask->ends);
+	if (!mask->ends || !trie_make(&mask->trie, vocab, automaton_classes(mask->automaton)))
+		return false;
+	for (size_t id = 0; id < mask->size; id++) {
+		if (!vocab_ends_text(vocab, (int32_t)id)) continue;
+		mask->ends[id / 64] |= 1ull << id % 64;
+		mask->end_count++;
+	}
+	mask->path = calloc(mask->trie.longest + 3, sizeof *mask->path);
+	mask->rows = calloc(mask->trie.longest + 1, sizeof *mask->rows);
+	return mask->path && mask->rows && make_entries(mask, bytes);
+}
+
+enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab, size_t bytes,
+                            struct mask **mask, struct cuttle_error *error) {
+	REQUIRE(automaton && vocab && mask);
+	*mask = calloc(1, sizeof **mask);
+	if (*mask) {
+		(*mask)->automaton = automaton;
+		if (make_mask(*mask, vocab, bytes)) return CUTTLE_OK;
+	}
+	mask_free(mask);
+	return status_fail(error, CUTTLE_NOMEM, "no memory for the grammar's tokens");
+}
+
+void mask_free(struct mask **mask) {
+	REQUIRE(mask);
+	struct mask *m = *mask;
+	*mask = NULL;
+	if (!m) return;
+	for (size_t i = 0; i < m->entry_count; i++) {
+		automaton_release(m->automaton, m->entries[i].state);
+		free(m->entries[i].bits);
+	}
+	trie_free(&m->trie);
+	free(m->ends);
+	free(m->path);
+	free(m->rows);
+	free(m->entries);
+	free(m->table);
+	free(m);
+}
+
+enum cuttle_status mask_check(const struct mask *mask, struct cuttle_error *error) {
+	REQUIRE(mask);
+	uint64_t bytes[4] = {0};
+	const struct trie *trie = &mask->trie;
+	for (size_t i = 0; i < trie->count; i = trie->nodes[i].end)
+		if (trie->nodes[i].count)
+			bytes[trie->nodes[i].byte / 64] |= 1ull << trie->nodes[i].byte % 64;
+	if (!mask->end_count)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "the vocabulary has no token that ends a text");
+	const int byte = automaton_lacks(mask->automaton, bytes);
+	if (byte < 0) return CUTTLE_OK;
+	return status_fail(
+	    error, CUTTLE_MODEL,
+	    "the grammar wants byte 0x%02X, which is no token of its own in the model's "
+	    "vocabulary; leave its character out, or take another model",
+	    (unsigned)byte);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* The state behind the node; it was not asked for yet. May forget states that are not on the path.
+ * `keep`: two more states that stay. */
+static uint32_t step_anew(struct mask *mask, const struct trie_node *node, const uint32_t keep[2]) {
+	const size_t depth = node->depth;
+	const uint32_t next = automaton_step(mask->automaton, mask->path[depth - 1], node->byte);
+	if (!automaton_full(mask->automaton)) return next;
+	memset(mask->path + depth + 3, 0,
+	       (mask->trie.longest - depth) * sizeof *mask->path); // of other bytes, and forgotten
+	mask->path[depth] = next;
+	mask->path[depth + 1] = keep[0];
+	mask->path[depth + 2] = keep[1];
+	automaton_tidy(mask->automaton, mask->path, depth + 3);
+	// Rows of these are to be asked for anew.
+	mask->path[depth] = mask->path[depth + 1] = mask->path[depth + 2] = 0;
+	return next;
+}
+
+/* Sets the bits of the tokens below `state`; with `closing` of those on a shortest way alone.
+ * Returns how many. */
+static uint32_t walk_tokens(struct mask *mask, uint32_t state, bool closing, const uint32_t keep[2],
+                            uint64_t *bits) {
+	struct automaton *automaton = mask->automaton;
+	const struct trie *trie = &mask->trie;
+	uint32_t found = 0, *path = mask->path;
+	memset(path, 0, (trie->longest + 3) * sizeof *path);
+	path[0] = state;
+	mask->rows[0] = automaton_row(automaton, state);
+	for (size_t i = 0; i < trie->count && !automaton_failed(automaton);) {
+		const struct trie_node *node = trie->nodes + i;
+		const size_t depth = node->depth;
+		uint32_t next = mask->rows[depth - 1][node->class];
+		if (next == AUTOMATON_UNKNOWN) next = step_anew(mask, node, keep);
+		if (next == AUTOMATON_DEAD ||
+		    (closing && automaton_distance(automaton, next) >=
+		                    automaton_distance(automaton, path[depth - 1]))) {
+			i = node->end;
+			continue;
+		}
+		for (uint32_t j = 0; j < node->count; j++) {
+			const uint32_t id = (uint32_t)trie->tokens[node->first + j].id;
+			bits[id / 64] |= 1ull << id % 64;
+		}
+		found += node->count;
+		i++;
+		if (node->end == i) continue; // nothing below it
+		if (path[depth] != next || !mask->rows[depth])
+			mask->rows[depth] = automaton_row(automaton, next);
+		path[depth] = next;
+	}
+	return found;
+}
+
+static int32_t first_bit(const uint64_t *bits, size_t words) {
+	for (size_t i = 0; i < words; i++)
+		if (bits[i]) return (int32_t)(i * 64 + (size_t)__builtin_ctzll(bits[i]));
+	return -1;
+}
+
+static void fill_entry(struct mask *mask, struct mask_entry *entry, uint32_t asked) {
+	const uint32_t state = entry->state, keep[2] = {state, asked};
+	memset(entry->bits, 0, mask->words * sizeof *entry->bits);
+	entry->going = walk_tokens(mask, state, entry->closing, keep, entry->bits);
+	entry->count = entry->going;
+	if (automaton_accepts(mask->automaton, state)) {
+		for (size_t i = 0; i < mask->words; i++) entry->bits[i] |= mask->ends[i];
+		entry->count += mask->end_count;
+	}
+	entry->only = entry->count == 1 ? first_bit(entry->bits, mask->words) : -1;
+}
+
+/* ---- masks that are kept --------------------------------------------------------------------- */
+
+static size_t place_of(const struct mask *mask, uint32_t state, bool closing) {
+	const uint64_t hash = ((uint64_t)state * 2 + closing) * 0x9e3779b97f4a7c15u;
+	return (size_t)(hash >> 40) & (mask->table_room - 1);
+}
+
+static uint32_t entry_there(const struct mask *mask, uint32_t state, bool closing) {
+	uint32_t number = mask->table[place_of(mask, state, closing)];
+	for (; number != NO_ENTRY; number = mask->entries[number].chain)
+		if (mask->entries[number].state == state &&
+		    mask->entries[number].closing == closing)
+			break;
+	return number;
+}
+
+static void take_from_order(struct mask *mask, uint32_t number) {
+	const struct mask_entry *entry = mask->entries + number;
+	if (entry->newer == NO_ENTRY) mask->newest = entry->older;
+	else mask->entries[entry->newer].older = entry->older;
+	if (entry->older == NO_ENTRY) mask->oldest = entry->newer;
+	else mask->entries[entry->older].newer = entry->newer;
+}
+
+static void make_newest(struct mask *mask, uint32_t number) {
+	struct mask_entry *entry = mask->entries + number;
+	entry->newer = NO_ENTRY;
+	entry->older = mask->newest;
+	if (mask->newest != NO_ENTRY) mask->entries[mask->newest].newer = number;
+	mask->newest = number;
+	if (mask->oldest == NO_ENTRY) mask->oldest = number;
+}
+
+/* Takes the entry out of the table, and lets its state go. */
+static void empty_entry(struct mask *mask, uint32_t number) {
+	const struct mask_entry *entry = mask->entries + number;
+	uint32_t *link = mask->table + place_of(mask, entry->state, entry->closing);
+	while (*link != number) link = &mask->entries[*link].chain;
+	*link = entry->chain;
+	automaton_release(mask->automaton, entry->state);
+	take_from_order(mask, number);
+}
+
+/* An entry for this state: a new one, or the one that was asked for longest ago. NO_ENTRY: out of
+ * memory. */
+static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
+	uint32_t number = mask->oldest;
+	if (mask->entry_count < mask->entry_room) {
+		uint64_t *bits = malloc((mask->words + 1) * sizeof *bits);
+		if (!bits) return NO_ENTRY;
+		number = (uint32_t)mask->entry_count++;
+		mask->entries[number].bits = bits;
+	} else {
+		empty_entry(mask, number);
+	}
+	struct mask_entry *entry = mask->entries + number;
+	uint32_t *link = mask->table + place_of(mask, state, closing);
+	entry->state = state;
+	entry->closing = closing;
+	entry->chain = *link;
+	*link = number;
+	automaton_hold(mask->automaton, state);
+	make_newest(mask, number);
+	return number;
+}
+
+/* The entry of `key`, which may stand for `asked`. */
+static uint32_t entry_of(struct mask *mask, uint32_t key, bool closing, uint32_t asked) {
+	uint32_t number = entry_there(mask, key, closing);
+	if (number != NO_ENTRY) {
+		take_from_order(mask, number);
+		make_newest(mask, number);
+		return number;
+	}
+	number = entry_anew(mask, key, closing);
+	if (number != NO_ENTRY) fill_entry(mask, mask->entries + number, asked);
+	return number;
+}
+
+static bool answer_with(const struct mask *mask, uint32_t number, struct mask_answer *answer) {
+	if (number == NO_ENTRY || automaton_failed(mask->automaton)) {
+		*answer = (struct mask_answer){.only = -1};
+		return false;
+	}
+	const struct mask_entry *entry = mask->entries + number;
+	*answer = (struct mask_answer){entry->bits, entry->count, entry->going, entry->only,
+	                               automaton_accepts(mask->automaton, entry->state)};
+	return true;
+}
+
+bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer) {
+	REQUIRE(mask && answer && state);
+	automaton_tidy(mask->automaton, &state, 1);
+	const bool crowded = automaton_crowded(mask->automaton);
+	const uint32_t key = automaton_alike(mask->automaton, state, mask->trie.longest + 1);
+	uint32_t number = entry_of(mask, key, false, state);
+	// The walk came to a set so large that the state itself must be asked.
+	if (key != state && !crowded && automaton_crowded(mask->automaton))
+		number = entry_of(mask, state, false, state);
+	return answer_with(mask, number, answer);
+}
+
+bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer) {
+	REQUIRE(mask && answer && state);
+	automaton_tidy(mask->automaton, &state, 1);
+	return answer_with(mask, entry_of(mask, state, true, state), answer);
+}
+
+uint32_t mask_step(struct mask *mask, uint32_t state, int32_t token) {
+	REQUIRE(mask && token >= 0 && (size_t)token < mask->size);
+	automaton_tidy(mask->automaton, &state, 1);
+	if (mask->ends[token / 64] >> token % 64 & 1)
+		return automaton_accepts(mask->automaton, state) ? state : AUTOMATON_DEAD;
+	const struct trie_token *bytes = mask->trie.by_id + token;
+	if (!bytes->size) return AUTOMATON_DEAD;
+	return automaton_walk(mask->automaton, state, mask->trie.bytes + bytes->at, bytes->size);
+}

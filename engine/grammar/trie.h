@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// trie.h: the tokens of a vocabulary by their bytes, those with the same first bytes together. No
+// private data.
+// Example: of the tokens "a", "ab" and "b" the nodes are a (token "a", end 2), ab (token "ab", end
+// 2) and b (token "b", end 3): a node's subtree is what stands between it and its end.
+#ifndef CUTTLE_ENGINE_GRAMMAR_TRIE_H
+#define CUTTLE_ENGINE_GRAMMAR_TRIE_H
+
+#include "engine/text/vocab.h"
+
+struct trie_node {
+	uint8_t byte;
+	uint8_t class;  /* of automaton_classes */
+	uint16_t depth; /* 1 for the first byte of a token */
+	uint32_t end;   /* the node behind its subtree */
+	uint32_t first; /* tokens[first .. first + count) have these bytes */
+	uint32_t count;
+};
+
+struct trie_token {
+	uint32_t at;   /* its bytes: bytes[at .. at + size) */
+	uint32_t size; /* 0: no text of a grammar has this token */
+	int32_t id;
+};
+
+struct trie {
+	struct trie_node *nodes;
+	size_t count;
+	struct trie_token *tokens; /* sorted by bytes; without those of size 0 */
+	size_t token_count;
+	struct trie_token *by_id; /* [vocab_size] */
+	char *bytes;
+	size_t longest; /* bytes of a token */
+};
+
+/* Tokens that may be drawn and have bytes, but none that end a text. False: out of memory;
+ * trie_free is due in any case. */
+bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]);
+void trie_free(struct trie *trie);
+
+#endif
