@@ -214,7 +214,7 @@ static bool read_escape(struct reading *in, uint32_t *value) {
 	return true;
 }
 
-static bool read_character(struct reading *in, uint32_t *value) {
+static bool read_code_point(struct reading *in, uint32_t *value) {
 	const size_t size = utf8_decode(in->at, (size_t)(in->end - in->at), value);
 	in->at += size;
 	return size > 0 || fault_at(in, "it is not UTF-8");
@@ -226,7 +226,7 @@ static bool read_character(struct reading *in, uint32_t *value) {
 static bool read_class_end(struct reading *in, struct codepoints *set, uint32_t *value,
                            bool *named) {
 	*named = false;
-	if (!takes(in, '\\')) return read_character(in, value);
+	if (!takes(in, '\\')) return read_code_point(in, value);
 	if (in->at < in->end && *in->at && strchr("dwsDWS", *in->at)) {
 		*named = true;
 		return add_named(in, set, *in->at++);
@@ -302,14 +302,14 @@ static uint32_t read_atom(struct reading *in) {
 	} else if (strchr("{}]", *in->at) && *in->at) {
 		done = fault_at(in, "a {, } or ] stands alone; write \\{");
 	} else {
-		done = read_character(in, &value) && add_range(in, &set, value, value);
+		done = read_code_point(in, &value) && add_range(in, &set, value, value);
 	}
 	if (done) return add_set(in, &set);
 	codepoints_free(&set);
 	return NO_PART;
 }
 
-static bool read_number(struct reading *in, uint32_t *value) {
+static bool read_times_number(struct reading *in, uint32_t *value) {
 	const char *first = in->at;
 	*value = 0;
 	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++)
@@ -332,11 +332,11 @@ static bool read_times(struct reading *in, uint32_t *least, uint32_t *most) {
 		*most = 1;
 		return true;
 	}
-	if (!takes(in, '{') || !read_number(in, least)) return false;
+	if (!takes(in, '{') || !read_times_number(in, least)) return false;
 	*most = *least;
 	if (takes(in, ',')) {
 		*most = EXPRESSION_ENDLESS;
-		if (!looks_at(in, '}') && !read_number(in, most)) return false;
+		if (!looks_at(in, '}') && !read_times_number(in, most)) return false;
 	}
 	if (!takes(in, '}')) return fault_at(in, "a { is no {n}, {n,} or {n,m}; write \\{");
 	return *least <= *most || fault_at(in, "the numbers in { } are the wrong way round");
@@ -357,7 +357,7 @@ static uint32_t read_factor(struct reading *in) {
 	return repeat;
 }
 
-static uint32_t read_list(struct reading *in) {
+static uint32_t read_sequence(struct reading *in) {
 	const uint32_t list = add_part(in, PART_LIST);
 	while (!in->fault && in->at < in->end && *in->at != '|' && *in->at != ')')
 		put_behind(in->to, list, read_factor(in));
@@ -366,7 +366,7 @@ static uint32_t read_list(struct reading *in) {
 
 static uint32_t read_either(struct reading *in) {
 	const uint32_t either = add_part(in, PART_EITHER);
-	do put_behind(in->to, either, read_list(in));
+	do put_behind(in->to, either, read_sequence(in));
 	while (!in->fault && takes(in, '|'));
 	return either;
 }

@@ -79,7 +79,7 @@ static void end_growth(struct growth *in) {
 	free(in->buckets);
 }
 
-static bool copy_sets(struct pattern *to, const struct codepoints *sets) {
+static bool copy_class_sets(struct pattern *to, const struct codepoints *sets) {
 	for (uint32_t i = 0; i < to->classes; i++)
 		if (!codepoints_join(&to->sets[i], &sets[i])) return false;
 	return true;
@@ -339,7 +339,7 @@ static const char *drop_dead(struct pattern *pattern, struct pattern_budget *bud
 	return fault;
 }
 
-static uint32_t block_of(const uint32_t *blocks, uint32_t state) {
+static uint32_t block_of_state(const uint32_t *blocks, uint32_t state) {
 	return state == PATTERN_NOWHERE ? PATTERN_NOWHERE : blocks[state];
 }
 
@@ -349,7 +349,8 @@ static bool is_alike(const struct pattern *pattern, const uint32_t *blocks, uint
 	               *right = pattern->next + (size_t)b * pattern->classes;
 	if (blocks[a] != blocks[b]) return false;
 	for (uint32_t j = 0; j < pattern->classes; j++)
-		if (block_of(blocks, left[j]) != block_of(blocks, right[j])) return false;
+		if (block_of_state(blocks, left[j]) != block_of_state(blocks, right[j]))
+			return false;
 	return true;
 }
 
@@ -362,7 +363,7 @@ static uint32_t split_blocks(const struct pattern *pattern, const uint32_t *bloc
 		uint64_t hash = blocks[i];
 		for (uint32_t j = 0; j < pattern->classes; j++) {
 			const uint32_t next = pattern->next[(size_t)i * pattern->classes + j];
-			hash = (hash ^ block_of(blocks, next)) * 0x9e3779b97f4a7c15u;
+			hash = (hash ^ block_of_state(blocks, next)) * 0x9e3779b97f4a7c15u;
 			hash ^= hash >> 29;
 		}
 		size_t at = hash % BUCKETS;
@@ -426,7 +427,7 @@ const char *pattern_make(const char *text, size_t size, struct pattern_budget *b
 	if (!fault) fault = nfa_make(&expression, budget, &nfa);
 	if (!fault) {
 		if (start_growth(&in, pattern, nfa.class_count, budget)) {
-			if (!copy_sets(pattern, nfa.classes)) in.fault = PATTERN_MEMORY;
+			if (!copy_class_sets(pattern, nfa.classes)) in.fault = PATTERN_MEMORY;
 			else grow_sets(&in, &nfa);
 		}
 		fault = finish_pattern(&in);
@@ -468,7 +469,7 @@ const char *pattern_bound(const struct pattern *from, size_t least, size_t most,
 	struct growth in;
 	*pattern = (struct pattern){0};
 	if (start_growth(&in, pattern, from->classes, budget)) {
-		if (!copy_sets(pattern, from->sets)) in.fault = PATTERN_MEMORY;
+		if (!copy_class_sets(pattern, from->sets)) in.fault = PATTERN_MEMORY;
 		else grow_lengths(&in, from, least, most);
 	}
 	return finish_pattern(&in);

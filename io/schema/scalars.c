@@ -76,8 +76,8 @@ bool reading_count(struct reading_schema *in, uint32_t at, const json_t *json, c
 }
 
 /* The number of a pattern with these lengths, which is new if there was none. */
-static bool find_pattern(struct reading_schema *in, uint32_t at, const char *keyword,
-                         const struct shape_pattern *wanted, size_t *found) {
+static bool find_shape_pattern(struct reading_schema *in, uint32_t at, const char *keyword,
+                               const struct shape_pattern *wanted, size_t *found) {
 	struct schema *to = in->to;
 	for (*found = 0; *found < to->pattern_count; ++*found) {
 		const struct shape_pattern *other = &to->patterns[*found];
@@ -126,7 +126,8 @@ bool reading_string(struct reading_schema *in, uint32_t at, const json_t *json) 
 		    .size = format ? sizeof DATE - 1 : json_string_length(pattern),
 		    .least = new.least,
 		    .most = new.most};
-		if (!find_pattern(in, at, format ? "format" : "pattern", &wanted, &new.pattern))
+		if (!find_shape_pattern(in, at, format ? "format" : "pattern", &wanted,
+		                        &new.pattern))
 			return false;
 	}
 	in->to->shapes[at] = new;
@@ -160,7 +161,7 @@ static bool read_bound(struct reading_schema *in, uint32_t at, const json_t *jso
 }
 
 /* The greatest multiple of `one` that is not above the value. */
-static decimal round_down(decimal value, decimal one) {
+static decimal round_to_whole(decimal value, decimal one) {
 	decimal rest = value % one;
 	if (rest < 0) rest += one;
 	return value - rest;
@@ -184,8 +185,8 @@ bool reading_number(struct reading_schema *in, uint32_t at, const json_t *json, 
 		return reading_refuse(in, at, "multipleOf",
 		                      "cuttle reads 1 alone, beside the type integer");
 	if (whole) {
-		new.low = -round_down(-new.low, one);
-		new.high = round_down(new.high, one);
+		new.low = -round_to_whole(-new.low, one);
+		new.high = round_to_whole(new.high, one);
 	}
 	if (new.low > new.high)
 		return reading_refuse(
