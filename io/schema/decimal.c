@@ -158,7 +158,7 @@ static void write_digits(FILE *out, unsigned count, decimal least, decimal most)
 	fputs(")", out);
 }
 
-static unsigned count_digits(decimal value) {
+static unsigned count_decimal_digits(decimal value) {
 	unsigned count = 1;
 	while (value >= 10) {
 		value /= 10;
@@ -171,7 +171,8 @@ static unsigned count_digits(decimal value) {
 static void write_whole(FILE *out, decimal least, decimal most) {
 	struct choices choices = {out, false};
 	fputs("(", out);
-	for (unsigned count = count_digits(least); count <= count_digits(most); count++) {
+	for (unsigned count = count_decimal_digits(least); count <= count_decimal_digits(most);
+	     count++) {
 		const decimal first = count == 1 ? 0 : power_of_ten(count - 1),
 		              last = power_of_ten(count) - 1;
 		next_choice(&choices);

@@ -35,7 +35,7 @@ static bool takes(struct reading *in, char byte) {
 /* ---- parts and sets -------------------------------------------------------------------------- */
 
 /* NO_PART without memory. */
-static uint32_t add_part(struct reading *in, enum part_kind kind) {
+static uint32_t add_expression_part(struct reading *in, enum part_kind kind) {
 	struct expression *to = in->to;
 	if (to->count == to->room) {
 		const uint32_t room = to->room ? 2 * to->room : 64;
@@ -81,7 +81,7 @@ static uint32_t number_set(struct reading *in, struct codepoints *set) {
 }
 
 static uint32_t add_set(struct reading *in, struct codepoints *set) {
-	const uint32_t number = number_set(in, set), part = add_part(in, PART_SET);
+	const uint32_t number = number_set(in, set), part = add_expression_part(in, PART_SET);
 	if (part != NO_PART) in->to->parts[part].set = number;
 	return part;
 }
@@ -344,12 +344,12 @@ static bool read_times(struct reading *in, uint32_t *least, uint32_t *most) {
 
 static uint32_t read_factor(struct reading *in) {
 	uint32_t least, most;
-	if (takes(in, '^')) return add_part(in, PART_START);
-	if (takes(in, '$')) return add_part(in, PART_END);
+	if (takes(in, '^')) return add_expression_part(in, PART_START);
+	if (takes(in, '$')) return add_expression_part(in, PART_END);
 	const uint32_t atom = read_atom(in);
 	if (in->fault || !read_times(in, &least, &most)) return atom;
 	(void)takes(in, '?');
-	const uint32_t repeat = add_part(in, PART_REPEAT);
+	const uint32_t repeat = add_expression_part(in, PART_REPEAT);
 	if (repeat == NO_PART) return NO_PART;
 	in->to->parts[repeat].least = least;
 	in->to->parts[repeat].most = most;
@@ -358,14 +358,14 @@ static uint32_t read_factor(struct reading *in) {
 }
 
 static uint32_t read_sequence(struct reading *in) {
-	const uint32_t list = add_part(in, PART_LIST);
+	const uint32_t list = add_expression_part(in, PART_LIST);
 	while (!in->fault && in->at < in->end && *in->at != '|' && *in->at != ')')
 		put_behind(in->to, list, read_factor(in));
 	return list;
 }
 
 static uint32_t read_either(struct reading *in) {
-	const uint32_t either = add_part(in, PART_EITHER);
+	const uint32_t either = add_expression_part(in, PART_EITHER);
 	do put_behind(in->to, either, read_sequence(in));
 	while (!in->fault && takes(in, '|'));
 	return either;

@@ -44,7 +44,7 @@ static char *name_field(const struct listing *in) {
 	return NULL;
 }
 
-static bool add_category(struct schema_field *field, const json_t *value) {
+static bool add_field_value(struct schema_field *field, const json_t *value) {
 	struct arena text = {0};
 	if (json_is_null(value)) field->may_null = true;
 	char **values = reallocarray(field->values, field->count + 1, sizeof *values);
@@ -67,9 +67,9 @@ static bool add_choices(struct schema_field *field, const struct shape *shape) {
 	bool done = true;
 	field->kind = FIELD_CATEGORY;
 	if (shape->kind == SHAPE_BOOLEAN)
-		return add_category(field, json_true()) && add_category(field, json_false());
+		return add_field_value(field, json_true()) && add_field_value(field, json_false());
 	for (size_t i = 0; i < json_array_size(shape->values) && done; i++)
-		done = add_category(field, json_array_get(shape->values, i));
+		done = add_field_value(field, json_array_get(shape->values, i));
 	return done;
 }
 
@@ -108,7 +108,7 @@ static bool fill_field(const struct listing *in, const struct shape *shape,
 		return true;
 	}
 	const bool null = field->may_null;
-	return add_choices(field, shape) && (!null || add_category(field, json_null()));
+	return add_choices(field, shape) && (!null || add_field_value(field, json_null()));
 }
 
 static bool is_within(const struct listing *in, uint32_t shape) {

@@ -130,8 +130,8 @@ static size_t find_bucket(const struct growth *in, const uint32_t *key, size_t c
 }
 
 /* The number of the state with this key, which is new if there was none. */
-static uint32_t find_state(struct growth *in, const uint32_t *key, size_t count, bool accepts,
-                           bool apart) {
+static uint32_t number_of_key(struct growth *in, const uint32_t *key, size_t count, bool accepts,
+                              bool apart) {
 	struct pattern *to = in->to;
 	const size_t bucket = find_bucket(in, key, count);
 	if (in->buckets[bucket] && !apart) return in->buckets[bucket] - 1;
@@ -232,7 +232,7 @@ static uint32_t state_of_walk(struct growth *in, struct walk *walk, bool first) 
 		in->fault = TOO_MANY;
 		return 0;
 	}
-	if (whole) return find_state(in, &accept, 1, true, false);
+	if (whole) return number_of_key(in, &accept, 1, true, false);
 	uint32_t *key = malloc((count + 1) * sizeof *key);
 	if (!key) {
 		in->fault = PATTERN_MEMORY;
@@ -241,7 +241,7 @@ static uint32_t state_of_walk(struct growth *in, struct walk *walk, bool first) 
 	if (count) memcpy(key, walk->found, count * sizeof *key);
 	qsort(key, count, sizeof *key, by_state);
 	const bool ends = may_end(walk, key, count, first);
-	const uint32_t state = find_state(in, key, count, ends, first);
+	const uint32_t state = number_of_key(in, key, count, ends, first);
 	free(key);
 	return state;
 }
@@ -445,7 +445,7 @@ static uint32_t state_of_length(struct growth *in, const struct pattern *from, u
                                 size_t read, size_t least, size_t most) {
 	if (most == SIZE_MAX && read > least) read = least;
 	const uint32_t key[2] = {state, (uint32_t)read};
-	return find_state(in, key, 2, from->accepts[state] && read >= least, false);
+	return number_of_key(in, key, 2, from->accepts[state] && read >= least, false);
 }
 
 static void grow_lengths(struct growth *in, const struct pattern *from, size_t least, size_t most) {

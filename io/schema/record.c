@@ -30,7 +30,7 @@ static bool misfit_by(struct fitting *in, const struct shape *shape, enum aspect
 	return false;
 }
 
-static bool write_word(struct fitting *in, const char *word) {
+static bool write_fitting_word(struct fitting *in, const char *word) {
 	if (in->out && !arena_append(in->out, word, strlen(word))) in->nomem = true;
 	return !in->nomem;
 }
@@ -88,19 +88,19 @@ static bool fit_choice(struct fitting *in, const struct shape *shape, const json
 static bool fit_object(struct fitting *in, const struct shape *shape, const json_t *value) {
 	bool some = false;
 	if (!json_is_object(value)) return misfit_by(in, shape, ASPECT_TYPE);
-	if (!write_word(in, "{")) return false;
+	if (!write_fitting_word(in, "{")) return false;
 	for (size_t i = 0; i < shape->count; i++) {
 		const struct shape_member *member = &in->schema->members[shape->first + i];
 		const json_t *item = json_object_get(value, member->key);
 		if (!item && member->required) return misfit_by(in, shape, ASPECT_REQUIRED);
 		if (!item) continue;
-		if ((some && !write_word(in, ", ")) ||
-		    !write_string(in, member->key, strlen(member->key)) || !write_word(in, ": ") ||
-		    !fit_shape(in, member->shape, item))
+		if ((some && !write_fitting_word(in, ", ")) ||
+		    !write_string(in, member->key, strlen(member->key)) ||
+		    !write_fitting_word(in, ": ") || !fit_shape(in, member->shape, item))
 			return false;
 		some = true;
 	}
-	return write_word(in, "}");
+	return write_fitting_word(in, "}");
 }
 
 static bool fit_array(struct fitting *in, const struct shape *shape, const json_t *value) {
@@ -108,14 +108,15 @@ static bool fit_array(struct fitting *in, const struct shape *shape, const json_
 	const size_t count = json_array_size(value);
 	if (count < shape->least) return misfit_by(in, shape, ASPECT_MIN_ITEMS);
 	if (count > shape->most) return misfit_by(in, shape, ASPECT_MAX_ITEMS);
-	if (!write_word(in, "[")) return false;
+	if (!write_fitting_word(in, "[")) return false;
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t item =
 		    i < shape->count ? in->schema->members[shape->first + i].shape : shape->rest;
-		if ((i && !write_word(in, ", ")) || !fit_shape(in, item, json_array_get(value, i)))
+		if ((i && !write_fitting_word(in, ", ")) ||
+		    !fit_shape(in, item, json_array_get(value, i)))
 			return false;
 	}
-	return write_word(in, "]");
+	return write_fitting_word(in, "]");
 }
 
 /* Whether a value has the type of a shape that SHAPE_TYPED has as a member. */
@@ -157,7 +158,7 @@ static bool fit_either(struct fitting *in, const struct shape *shape, const json
 static bool fit_kind(struct fitting *in, const struct shape *shape, const json_t *value) {
 	switch (shape->kind) {
 	case SHAPE_NULL:
-		return json_is_null(value) ? write_word(in, "null")
+		return json_is_null(value) ? write_fitting_word(in, "null")
 		                           : misfit_by(in, shape, ASPECT_TYPE);
 	case SHAPE_BOOLEAN:
 		return json_is_boolean(value) ? write_value(in, value)

@@ -137,8 +137,8 @@ bool reading_string(struct reading_schema *in, uint32_t at, const json_t *json) 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The least decimal that the keyword allows, or the greatest. */
-static bool read_bound(struct reading_schema *in, uint32_t at, const json_t *json,
-                       enum aspect aspect, bool exclusive, bool upper, struct shape *shape) {
+static bool read_number_bound(struct reading_schema *in, uint32_t at, const json_t *json,
+                              enum aspect aspect, bool exclusive, bool upper, struct shape *shape) {
 	const json_t *member = json_object_get(json, ASPECT_NAMES[aspect]);
 	decimal value;
 	bool exact;
@@ -176,10 +176,10 @@ bool reading_number(struct reading_schema *in, uint32_t at, const json_t *json, 
 	new.low_by = new.high_by = ASPECT_TYPE;
 	new.high = decimal_most();
 	new.low = -new.high;
-	if (!read_bound(in, at, json, ASPECT_MINIMUM, false, false, &new) ||
-	    !read_bound(in, at, json, ASPECT_EXCLUSIVE_MINIMUM, true, false, &new) ||
-	    !read_bound(in, at, json, ASPECT_MAXIMUM, false, true, &new) ||
-	    !read_bound(in, at, json, ASPECT_EXCLUSIVE_MAXIMUM, true, true, &new))
+	if (!read_number_bound(in, at, json, ASPECT_MINIMUM, false, false, &new) ||
+	    !read_number_bound(in, at, json, ASPECT_EXCLUSIVE_MINIMUM, true, false, &new) ||
+	    !read_number_bound(in, at, json, ASPECT_MAXIMUM, false, true, &new) ||
+	    !read_number_bound(in, at, json, ASPECT_EXCLUSIVE_MAXIMUM, true, true, &new))
 		return false;
 	if (multiple && (!whole || !json_is_number(multiple) || json_number_value(multiple) != 1))
 		return reading_refuse(in, at, "multipleOf",

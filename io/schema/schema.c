@@ -98,8 +98,8 @@ static bool add_shape(struct reading_schema *in, struct shape_place place, uint3
 }
 
 /* Members of a shape stand together: room for all is taken first. */
-static bool add_members(struct reading_schema *in, uint32_t at, enum shape_kind kind,
-                        size_t count) {
+static bool add_shape_members(struct reading_schema *in, uint32_t at, enum shape_kind kind,
+                              size_t count) {
 	struct schema *to = in->to;
 	if (to->member_count + count > to->member_room) {
 		const size_t room = 2 * (to->member_count + count);
@@ -121,8 +121,8 @@ static struct shape_member *member_of(struct reading_schema *in, uint32_t at, si
 }
 
 /* Reads a schema and makes it member `number`. */
-static bool read_member(struct reading_schema *in, uint32_t at, size_t number, const json_t *json,
-                        struct shape_place place) {
+static bool read_member_schema(struct reading_schema *in, uint32_t at, size_t number,
+                               const json_t *json, struct shape_place place) {
 	uint32_t shape = NO_SHAPE;
 	if (!read_schema(in, json, place, &shape)) return false;
 	member_of(in, at, number)->shape = shape;
@@ -161,7 +161,7 @@ static bool read_object(struct reading_schema *in, uint32_t at, const json_t *js
 	if (others && !json_is_boolean(others))
 		return reading_refuse(in, at, "additionalProperties",
 		                      "cuttle reads false and true alone");
-	if (!add_members(in, at, SHAPE_OBJECT, json_object_size(properties))) return false;
+	if (!add_shape_members(in, at, SHAPE_OBJECT, json_object_size(properties))) return false;
 	for (void *i = json_object_iter(properties); i;
 	     i = json_object_iter_next(properties, i), number++) {
 		const char *key = json_object_iter_key(i);
@@ -169,8 +169,8 @@ static bool read_object(struct reading_schema *in, uint32_t at, const json_t *js
 			return reading_refuse(in, at, "properties",
 			                      "a name has more than 1,000 bytes");
 		member_of(in, at, number)->key = key;
-		if (!read_member(in, at, number, json_object_iter_value(i),
-		                 (struct shape_place){at, "properties", key, -1}))
+		if (!read_member_schema(in, at, number, json_object_iter_value(i),
+		                        (struct shape_place){at, "properties", key, -1}))
 			return false;
 	}
 	return read_required(in, at, json_object_get(json, "required"));
@@ -204,13 +204,13 @@ static bool read_array(struct reading_schema *in, uint32_t at, const json_t *jso
 		return reading_refuse(in, at, "uniqueItems", "cuttle reads false alone");
 	if (!reading_count(in, at, json, "minItems", 0, &least) ||
 	    !reading_count(in, at, json, "maxItems", SIZE_MAX, &most) ||
-	    !add_members(in, at, SHAPE_ARRAY, json_array_size(prefix)))
+	    !add_shape_members(in, at, SHAPE_ARRAY, json_array_size(prefix)))
 		return false;
 	in->to->shapes[at].least = least;
 	in->to->shapes[at].most = most;
 	for (size_t i = 0; i < json_array_size(prefix); i++)
-		if (!read_member(in, at, i, json_array_get(prefix, i),
-		                 (struct shape_place){at, "prefixItems", NULL, (int)i}))
+		if (!read_member_schema(in, at, i, json_array_get(prefix, i),
+		                        (struct shape_place){at, "prefixItems", NULL, (int)i}))
 			return false;
 	if (!read_items(in, at, json)) return false;
 	return least <= in->to->shapes[at].most ||
@@ -219,7 +219,8 @@ static bool read_array(struct reading_schema *in, uint32_t at, const json_t *jso
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static bool read_type(struct reading_schema *in, uint32_t at, const json_t *json, unsigned type) {
+static bool read_one_type(struct reading_schema *in, uint32_t at, const json_t *json,
+                          unsigned type) {
 	switch (type) {
 	case T_NULL:
 		in->to->shapes[at].kind = SHAPE_NULL;
@@ -241,8 +242,8 @@ static bool read_type(struct reading_schema *in, uint32_t at, const json_t *json
 }
 
 /* The types of one name or a list of them, as bits; they go to list[], in order. */
-static bool list_types(struct reading_schema *in, uint32_t at, const json_t *type, unsigned list[7],
-                       size_t *count, unsigned *types) {
+static bool list_named_types(struct reading_schema *in, uint32_t at, const json_t *type,
+                             unsigned list[7], size_t *count, unsigned *types) {
 	const size_t names = json_is_array(type) ? json_array_size(type) : 1;
 	*count = *types = 0;
 	for (size_t i = 0; i < names; i++) {
@@ -268,13 +269,13 @@ static bool list_types(struct reading_schema *in, uint32_t at, const json_t *typ
 
 static bool read_types(struct reading_schema *in, uint32_t at, const json_t *json,
                        const unsigned *list, size_t count) {
-	if (count == 1) return read_type(in, at, json, list[0]);
-	if (!add_members(in, at, SHAPE_TYPED, count)) return false;
+	if (count == 1) return read_one_type(in, at, json, list[0]);
+	if (!add_shape_members(in, at, SHAPE_TYPED, count)) return false;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t shape = NO_SHAPE;
 		if (!add_shape(in, (struct shape_place){at, NULL, NULL, -1}, &shape)) return false;
 		member_of(in, at, i)->shape = shape;
-		if (!read_type(in, shape, json, list[i])) return false;
+		if (!read_one_type(in, shape, json, list[i])) return false;
 	}
 	return true;
 }
@@ -333,7 +334,8 @@ static bool read_filter(struct reading_schema *in, uint32_t at, const json_t *js
 	size_t count;
 	*filter = NO_SHAPE;
 	if (!json_object_get(json, "type")) return true;
-	if (!list_types(in, at, json_object_get(json, "type"), types, &count, &all)) return false;
+	if (!list_named_types(in, at, json_object_get(json, "type"), types, &count, &all))
+		return false;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (json_is_object(json_array_get(list, i)) ||
 		    json_is_array(json_array_get(list, i)))
@@ -413,7 +415,7 @@ static bool read_reference(struct reading_schema *in, uint32_t at, const json_t 
 	const char *pointer = json_string_value(json_object_get(json, "$ref"));
 	struct shape_place place = {NO_SHAPE, NULL, NULL, -1};
 	uint32_t target = 0;
-	if (!add_members(in, at, SHAPE_ALIAS, 1)) return false;
+	if (!add_shape_members(in, at, SHAPE_ALIAS, 1)) return false;
 	if (!pointer) return reading_refuse(in, at, "$ref", "it is no string");
 	if (strcmp(pointer, "#") == 0) return true;
 	const json_t *known = json_object_get(in->referred, pointer),
@@ -439,11 +441,12 @@ static bool read_alternatives(struct reading_schema *in, uint32_t at, const json
 	const json_t *list = json_object_get(json, ASPECT_NAMES[aspect]);
 	if (!json_is_array(list) || !json_array_size(list))
 		return reading_refuse(in, at, ASPECT_NAMES[aspect], "it is no list of schemas");
-	if (!add_members(in, at, SHAPE_EITHER, json_array_size(list))) return false;
+	if (!add_shape_members(in, at, SHAPE_EITHER, json_array_size(list))) return false;
 	in->to->shapes[at].high_by = aspect;
 	for (size_t i = 0; i < json_array_size(list); i++)
-		if (!read_member(in, at, i, json_array_get(list, i),
-		                 (struct shape_place){at, ASPECT_NAMES[aspect], NULL, (int)i}))
+		if (!read_member_schema(
+		        in, at, i, json_array_get(list, i),
+		        (struct shape_place){at, ASPECT_NAMES[aspect], NULL, (int)i}))
 			return false;
 	return true;
 }
@@ -489,7 +492,7 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 	const json_t *type = json_object_get(json, "type");
 	unsigned list[7], types = 0;
 	size_t count = 0;
-	if (type && !list_types(in, at, type, list, &count, &types)) return false;
+	if (type && !list_named_types(in, at, type, list, &count, &types)) return false;
 	const bool choice = json_object_get(json, "enum") || json_object_get(json, "const");
 	if (!check_keywords(in, at, json, type ? types : 127, NULL)) return false;
 	if (!type && choice) {
