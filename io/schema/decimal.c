@@ -168,7 +168,7 @@ static unsigned count_decimal_digits(decimal value) {
 }
 
 /* Whole numbers from least >= 0 to most, without zeros in front. */
-static void write_whole(FILE *out, decimal least, decimal most) {
+static void write_whole_numbers(FILE *out, decimal least, decimal most) {
 	struct choices choices = {out, false};
 	fputs("(", out);
 	for (unsigned count = count_decimal_digits(least); count <= count_decimal_digits(most);
@@ -249,29 +249,29 @@ static void write_magnitudes(FILE *out, decimal least, decimal most, bool whole)
 	const decimal from = least % one, to = most % one;
 	struct choices choices = {out, false};
 	if (whole) {
-		write_whole(out, first, last);
+		write_whole_numbers(out, first, last);
 		return;
 	}
 	fputs("(", out);
 	if (first == last) {
-		write_whole(out, first, first);
+		write_whole_numbers(out, first, first);
 		write_fraction(out, from, to);
 	} else {
 		if (from > 0) {
 			next_choice(&choices);
-			write_whole(out, first, first);
+			write_whole_numbers(out, first, first);
 			write_fraction(out, from, one - 1);
 			first++;
 		}
 		const decimal end = to == one - 1 ? last : last - 1;
 		if (first <= end) {
 			next_choice(&choices);
-			write_whole(out, first, end);
+			write_whole_numbers(out, first, end);
 			write_fraction(out, 0, one - 1);
 		}
 		if (end < last) {
 			next_choice(&choices);
-			write_whole(out, last, last);
+			write_whole_numbers(out, last, last);
 			write_fraction(out, 0, to);
 		}
 	}

@@ -125,7 +125,8 @@ static uint32_t *list_cuts(const struct expression *from, size_t *count) {
 }
 
 /* Which class has the characters that exactly the sets of `within` have. A new one, if none. */
-static const char *find_class(struct nfa *nfa, const bool *within, uint32_t sets, uint32_t *found) {
+static const char *find_character_class(struct nfa *nfa, const bool *within, uint32_t sets,
+                                        uint32_t *found) {
 	for (*found = 0; *found < nfa->class_count; ++*found)
 		if (!memcmp(nfa->within + (size_t)*found * sets, within, sets)) return NULL;
 	if (nfa->class_count == NFA_CLASSES)
@@ -149,7 +150,7 @@ static const char *sort_ranges(const struct expression *from, const uint32_t *cu
 		}
 		for (uint32_t j = 0; j < sets; j++)
 			within[j] = codepoints_have(&from->sets[j], cuts[i]);
-		fault = find_class(nfa, within, sets, &found);
+		fault = find_character_class(nfa, within, sets, &found);
 		if (!fault && !codepoints_add(&nfa->classes[found], cuts[i], cuts[i + 1] - 1))
 			fault = PATTERN_MEMORY;
 	}

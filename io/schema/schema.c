@@ -351,7 +351,7 @@ static bool read_filter(struct reading_schema *in, uint32_t at, const json_t *js
 	       read_types(in, *filter, json, types, kept);
 }
 
-static bool read_choice(struct reading_schema *in, uint32_t at, const json_t *json) {
+static bool read_value_choice(struct reading_schema *in, uint32_t at, const json_t *json) {
 	json_t *list = json_object_get(json, "enum"), *only = json_object_get(json, "const"),
 	       *values = json_array();
 	const char *keyword = only ? "const" : "enum";
@@ -502,7 +502,7 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 				return reading_refuse(in, at, json_object_iter_key(i),
 				                      "say the type, too");
 	}
-	if (choice) return read_choice(in, at, json);
+	if (choice) return read_value_choice(in, at, json);
 	if (!type)
 		return reading_refuse(in, at, NULL,
 		                      "values of any type would fit; say a type, enum or const");
