@@ -255,7 +255,7 @@ test test-all:
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_split gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_split gen_edits gen_schema cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+// How schema.h reads: jansson parses, and keeps members in their order. Then each subschema becomes
+// a shape; all its keywords are looked up first, so that none is passed over. At the end shapes are
+// looked at together: one may contain itself only if it can end.
+#include "io/schema/schema.h"
+
+#include "io/disk/fail.h"
+#include "io/schema/canonical.h"
+#include "io/schema/reading.h"
+#include "io/schema/shape.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPES = 10000, DEEPEST = 100, NAME_LONGEST = 1000, CHOICES = 4096 };
+
+/* Types, as bits. */
+enum {
+	T_NULL = 1,
+	T_BOOLEAN = 2,
+	T_NUMBER = 4,
+	T_INTEGER = 8,
+	T_STRING = 16,
+	T_OBJECT = 32,
+	T_ARRAY = 64
+};
+/* What a keyword may say something about beside types: nothing, or it stands apart. */
+enum { IGNORED = 128, APART = 256, AT_ROOT = 512 };
+
+static const struct type_name {
+	const char *name;
+	unsigned type;
+} TYPES[] = {{"null", T_NULL},       {"boolean", T_BOOLEAN}, {"number", T_NUMBER},
+             {"integer", T_INTEGER}, {"string", T_STRING},   {"object", T_OBJECT},
+             {"array", T_ARRAY}};
+
+static const struct keyword {
+	const char *name;
+	unsigned of;
+} KEYWORDS[] = {{"title", IGNORED},
+                {"description", IGNORED},
+                {"default", IGNORED},
+                {"examples", IGNORED},
+                {"$comment", IGNORED},
+                {"deprecated", IGNORED},
+                {"readOnly", IGNORED},
+                {"writeOnly", IGNORED},
+                {"$schema", AT_ROOT},
+                {"$id", AT_ROOT},
+                {"$defs", AT_ROOT},
+                {"definitions", AT_ROOT},
+                {"$ref", APART},
+                {"anyOf", APART},
+                {"oneOf", APART},
+                {"type", 127},
+                {"enum", 127},
+                {"const", 127},
+                {"properties", T_OBJECT},
+                {"required", T_OBJECT},
+                {"additionalProperties", T_OBJECT},
+                {"minLength", T_STRING},
+                {"maxLength", T_STRING},
+                {"pattern", T_STRING},
+                {"format", T_STRING},
+                {"minimum", T_NUMBER | T_INTEGER},
+                {"maximum", T_NUMBER | T_INTEGER},
+                {"exclusiveMinimum", T_NUMBER | T_INTEGER},
+                {"exclusiveMaximum", T_NUMBER | T_INTEGER},
+                {"multipleOf", T_NUMBER | T_INTEGER},
+                {"items", T_ARRAY},
+                {"prefixItems", T_ARRAY},
+                {"minItems", T_ARRAY},
+                {"maxItems", T_ARRAY},
+                {"uniqueItems", T_ARRAY}};
+
+static bool read_schema(struct reading_schema *in, const json_t *json, struct shape_place place,
+                        uint32_t *at);
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static bool add_shape(struct reading_schema *in, struct shape_place place, uint32_t *at) {
+	struct schema *to = in->to;
+	if (to->count == SHAPES)
+		return reading_refuse(in, 0, NULL, "it has more than 10,000 schemas in it");
+	if (to->count == to->room) {
+		const size_t room = to->room ? 2 * to->room : 16;
+		struct shape *shapes = reallocarray(to->shapes, room, sizeof *shapes);
+		if (!shapes) return reading_nomem(in);
+		to->shapes = shapes;
+		to->room = room;
+	}
+	*at = (uint32_t)to->count;
+	to->shapes[to->count++] = (struct shape){.kind = SHAPE_NULL,
+	                                         .place = place,
+	                                         .most = SIZE_MAX,
+	                                         .rest = NO_SHAPE,
+	                                         .pattern = SIZE_MAX};
+	return true;
+}
+
+/* Members of a shape stand together: room for all is taken first. */
+static bool add_shape_members(struct reading_schema *in, uint32_t at, enum shape_kind kind,
+                              size_t count) {
+	struct schema *to = in->to;
+	if (to->member_count + count > to->member_room) {
+		const size_t room = 2 * (to->member_count + count);
+		struct shape_member *members = reallocarray(to->members, room, sizeof *members);
+		if (!members) return reading_nomem(in);
+		to->members = members;
+		to->member_room = room;
+	}
+	to->shapes[at].kind = kind;
+	to->shapes[at].first = to->member_count;
+	to->shapes[at].count = count;
+	for (size_t i = 0; i < count; i++)
+		to->members[to->member_count++] = (struct shape_member){NULL, 0, false};
+	return true;
+}
+
+static struct shape_member *member_of(struct reading_schema *in, uint32_t at, size_t number) {
+	return &in->to->members[in->to->shapes[at].first + number];
+}
+
+/* Reads a schema and makes it member `number`. */
+static bool read_member_schema(struct reading_schema *in, uint32_t at, size_t number,
+                               const json_t *json, struct shape_place place) {
+	uint32_t shape = NO_SHAPE;
+	if (!read_schema(in, json, place, &shape)) return false;
+	member_of(in, at, number)->shape = shape;
+	return true;
+}
+
+/* ---- objects and arrays ---------------------------------------------------------------------- */
+
+static bool read_required(struct reading_schema *in, uint32_t at, const json_t *required) {
+	if (required && !json_is_array(required))
+		return reading_refuse(in, at, "required", "it is no list of names");
+	for (size_t i = 0; i < json_array_size(required); i++) {
+		const json_t *name = json_array_get(required, i);
+		bool found = false;
+		if (!json_is_string(name))
+			return reading_refuse(in, at, "required", "it is no list of names");
+		for (size_t j = 0; j < in->to->shapes[at].count && !found; j++) {
+			struct shape_member *member = member_of(in, at, j);
+			found = !strcmp(member->key, json_string_value(name));
+			if (found) member->required = true;
+		}
+		if (!found)
+			return reading_refuse(in, at, "required",
+			                      "\"%.60s\" is no name in properties",
+			                      json_string_value(name));
+	}
+	return true;
+}
+
+static bool read_object(struct reading_schema *in, uint32_t at, const json_t *json) {
+	json_t *properties = json_object_get(json, "properties");
+	const json_t *others = json_object_get(json, "additionalProperties");
+	size_t number = 0;
+	if (properties && !json_is_object(properties))
+		return reading_refuse(in, at, "properties", "it is no object");
+	if (others && !json_is_boolean(others))
+		return reading_refuse(in, at, "additionalProperties",
+		                      "cuttle reads false and true alone");
+	if (!add_shape_members(in, at, SHAPE_OBJECT, json_object_size(properties))) return false;
+	for (void *i = json_object_iter(properties); i;
+	     i = json_object_iter_next(properties, i), number++) {
+		const char *key = json_object_iter_key(i);
+		if (strlen(key) > NAME_LONGEST)
+			return reading_refuse(in, at, "properties",
+			                      "a name has more than 1,000 bytes");
+		member_of(in, at, number)->key = key;
+		if (!read_member_schema(in, at, number, json_object_iter_value(i),
+		                        (struct shape_place){at, "properties", key, -1}))
+			return false;
+	}
+	return read_required(in, at, json_object_get(json, "required"));
+}
+
+static bool read_items(struct reading_schema *in, uint32_t at, const json_t *json) {
+	const json_t *items = json_object_get(json, "items");
+	struct shape *shape = &in->to->shapes[at];
+	if (json_is_false(items)) {
+		if (shape->most > shape->count) shape->most = shape->count;
+		return true;
+	}
+	if (shape->most <= shape->count && !json_is_object(items)) return true;
+	if (!items || json_is_true(items))
+		return reading_refuse(in, at, NULL,
+		                      "any item would fit; say what items are, or false");
+	uint32_t rest;
+	if (!read_schema(in, items, (struct shape_place){at, "items", NULL, -1}, &rest))
+		return false;
+	in->to->shapes[at].rest = rest;
+	return true;
+}
+
+static bool read_array(struct reading_schema *in, uint32_t at, const json_t *json) {
+	const json_t *prefix = json_object_get(json, "prefixItems"),
+	             *unique = json_object_get(json, "uniqueItems");
+	size_t least, most;
+	if (prefix && (!json_is_array(prefix) || !json_array_size(prefix)))
+		return reading_refuse(in, at, "prefixItems", "it is no list of schemas");
+	if (unique && !json_is_false(unique))
+		return reading_refuse(in, at, "uniqueItems", "cuttle reads false alone");
+	if (!reading_count(in, at, json, "minItems", 0, &least) ||
+	    !reading_count(in, at, json, "maxItems", SIZE_MAX, &most) ||
+	    !add_shape_members(in, at, SHAPE_ARRAY, json_array_size(prefix)))
+		return false;
+	in->to->shapes[at].least = least;
+	in->to->shapes[at].most = most;
+	for (size_t i = 0; i < json_array_size(prefix); i++)
+		if (!read_member_schema(in, at, i, json_array_get(prefix, i),
+		                        (struct shape_place){at, "prefixItems", NULL, (int)i}))
+			return false;
+	if (!read_items(in, at, json)) return false;
+	return least <= in->to->shapes[at].most ||
+	       reading_refuse(in, at, "minItems", "it is greater than how many items there may be");
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static bool read_one_type(struct reading_schema *in, uint32_t at, const json_t *json,
+                          unsigned type) {
+	switch (type) {
+	case T_NULL:
+		in->to->shapes[at].kind = SHAPE_NULL;
+		return true;
+	case T_BOOLEAN:
+		in->to->shapes[at].kind = SHAPE_BOOLEAN;
+		return true;
+	case T_NUMBER:
+		return reading_number(in, at, json, false);
+	case T_INTEGER:
+		return reading_number(in, at, json, true);
+	case T_STRING:
+		return reading_string(in, at, json);
+	case T_OBJECT:
+		return read_object(in, at, json);
+	default:
+		return read_array(in, at, json);
+	}
+}
+
+/* The types of one name or a list of them, as bits; they go to list[], in order. */
+static bool list_named_types(struct reading_schema *in, uint32_t at, const json_t *type,
+                             unsigned list[7], size_t *count, unsigned *types) {
+	const size_t names = json_is_array(type) ? json_array_size(type) : 1;
+	*count = *types = 0;
+	for (size_t i = 0; i < names; i++) {
+		const json_t *name = json_is_array(type) ? json_array_get(type, i) : type;
+		unsigned found = 0;
+		for (size_t j = 0; j < 7 && json_is_string(name); j++)
+			if (!strcmp(TYPES[j].name, json_string_value(name))) found = TYPES[j].type;
+		if (!found || (*types & found))
+			return reading_refuse(
+			    in, at, "type",
+			    "it is no type of JSON Schema, or one that stands twice");
+		*types |= found;
+		list[(*count)++] = found;
+	}
+	if (!names) return reading_refuse(in, at, "type", "it is an empty list");
+	// Integers are numbers already.
+	size_t kept = 0;
+	for (size_t i = 0; i < *count; i++)
+		if (list[i] != T_INTEGER || !(*types & T_NUMBER)) list[kept++] = list[i];
+	*count = kept;
+	return true;
+}
+
+static bool read_types(struct reading_schema *in, uint32_t at, const json_t *json,
+                       const unsigned *list, size_t count) {
+	if (count == 1) return read_one_type(in, at, json, list[0]);
+	if (!add_shape_members(in, at, SHAPE_TYPED, count)) return false;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t shape = NO_SHAPE;
+		if (!add_shape(in, (struct shape_place){at, NULL, NULL, -1}, &shape)) return false;
+		member_of(in, at, i)->shape = shape;
+		if (!read_one_type(in, shape, json, list[i])) return false;
+	}
+	return true;
+}
+
+/* ---- enum and const -------------------------------------------------------------------------- */
+
+static bool is_writable(const json_t *value) {
+	decimal number;
+	bool exact, fine = true;
+	if (json_is_number(value)) {
+		decimal_of(value, &number, &exact);
+		return exact;
+	}
+	for (size_t i = 0; i < json_array_size(value) && fine; i++)
+		fine = is_writable(json_array_get(value, i));
+	for (void *i = json_object_iter((json_t *)value); i && fine;
+	     i = json_object_iter_next((json_t *)value, i))
+		fine = is_writable(json_object_iter_value(i));
+	return fine;
+}
+
+/* Appends the value unless its canonical form is in `seen`. */
+static bool keep_choice(struct reading_schema *in, json_t *values, json_t *seen, json_t *value) {
+	struct arena text = {0};
+	bool done = canonical_value(&text, value) && arena_append(&text, "", 1);
+	// A canonical form has no NUL: it is a name by itself.
+	if (done && !json_object_get(seen, text.bytes))
+		done = !json_object_set_new(seen, text.bytes, json_true()) &&
+		       !json_array_append(values, value);
+	arena_free(&text);
+	return done || reading_nomem(in);
+}
+
+/* Appends those values that also fit shape `filter`. */
+static bool keep_choices(struct reading_schema *in, uint32_t at, const char *keyword, json_t *list,
+                         uint32_t filter, json_t *values) {
+	json_t *seen = json_object();
+	bool done = seen != NULL || reading_nomem(in);
+	for (size_t i = 0; i < json_array_size(list) && done; i++) {
+		json_t *value = json_array_get(list, i);
+		if (!is_writable(value))
+			done = reading_refuse(in, at, keyword,
+			                      "a number has more than 18 digits before the point "
+			                      "or 17 behind it");
+		else if (filter == NO_SHAPE || shape_fits(in->to, filter, value))
+			done = keep_choice(in, values, seen, value);
+	}
+	json_decref(seen);
+	return done;
+}
+
+/* A shape of the types and other keywords, which chooses among the values. */
+static bool read_filter(struct reading_schema *in, uint32_t at, const json_t *json, json_t *list,
+                        uint32_t *filter) {
+	unsigned types[7], all;
+	size_t count;
+	*filter = NO_SHAPE;
+	if (!json_object_get(json, "type")) return true;
+	if (!list_named_types(in, at, json_object_get(json, "type"), types, &count, &all))
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_is_object(json_array_get(list, i)) ||
+		    json_is_array(json_array_get(list, i)))
+			return reading_refuse(in, at, "type",
+			                      "leave it out: cuttle does not read it beside values "
+			                      "that are objects or arrays");
+	// No value is an object or an array, so what these may be does not matter.
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!(types[i] & (T_OBJECT | T_ARRAY))) types[kept++] = types[i];
+	if (!kept) return reading_refuse(in, at, "type", "no value has this type");
+	return add_shape(in, (struct shape_place){at, NULL, NULL, -1}, filter) &&
+	       read_types(in, *filter, json, types, kept);
+}
+
+static bool read_value_choice(struct reading_schema *in, uint32_t at, const json_t *json) {
+	json_t *list = json_object_get(json, "enum"), *only = json_object_get(json, "const"),
+	       *values = json_array();
+	const char *keyword = only ? "const" : "enum";
+	uint32_t filter;
+	in->to->shapes[at].values = values;
+	if (!values) return reading_nomem(in);
+	if (only && list)
+		return reading_refuse(in, at, "const", "it stands beside enum; leave one out");
+	if (!only && (!json_is_array(list) || !json_array_size(list)))
+		return reading_refuse(in, at, "enum", "it is no list of values");
+	if (json_array_size(list) > CHOICES)
+		return reading_refuse(in, at, "enum", "it has more than 4,096 values");
+	list = only ? json_pack("[O]", only) : json_incref(list);
+	if (!list) return reading_nomem(in);
+	const bool done = read_filter(in, at, json, list, &filter) &&
+	                  keep_choices(in, at, keyword, list, filter, values);
+	json_decref(list);
+	if (!done) return false;
+	if (!json_array_size(values))
+		return reading_refuse(in, at, keyword,
+		                      "no value fits the type and what stands beside");
+	in->to->shapes[at].kind = SHAPE_CHOICE;
+	in->to->shapes[at].high_by = only ? ASPECT_CONST : ASPECT_ENUM;
+	return true;
+}
+
+/* ---- references and alternatives ------------------------------------------------------------- */
+
+/* The definition that "#/$defs/NAME" names, and where it stands; NULL if none. */
+static json_t *find_definition(const json_t *root, const char *pointer, struct shape_place *place) {
+	static const char *const steps[] = {"$defs", "definitions"};
+	for (size_t i = 0; i < 2; i++) {
+		const size_t length = strlen(steps[i]);
+		if (strncmp(pointer, "#/", 2) || strncmp(pointer + 2, steps[i], length) ||
+		    pointer[2 + length] != '/')
+			continue;
+		const char *name = pointer + 3 + length;
+		char plain[NAME_LONGEST + 1];
+		size_t used = 0;
+		for (; *name && *name != '/' && used < NAME_LONGEST; name++) {
+			char byte = *name;
+			if (byte == '%') return NULL;
+			if (byte == '~' && (name[1] == '0' || name[1] == '1'))
+				byte = *++name == '0' ? '~' : '/';
+			plain[used++] = byte;
+		}
+		plain[used] = 0;
+		json_t *all = json_object_get(root, steps[i]);
+		for (void *at = *name ? NULL : json_object_iter(all); at;
+		     at = json_object_iter_next(all, at))
+			if (!strcmp(json_object_iter_key(at), plain)) {
+				*place = (struct shape_place){NO_SHAPE, steps[i],
+				                              json_object_iter_key(at), -1};
+				return json_object_iter_value(at);
+			}
+	}
+	return NULL;
+}
+
+static bool read_reference(struct reading_schema *in, uint32_t at, const json_t *json) {
+	const char *pointer = json_string_value(json_object_get(json, "$ref"));
+	struct shape_place place = {NO_SHAPE, NULL, NULL, -1};
+	uint32_t target = 0;
+	if (!add_shape_members(in, at, SHAPE_ALIAS, 1)) return false;
+	if (!pointer) return reading_refuse(in, at, "$ref", "it is no string");
+	if (strcmp(pointer, "#") == 0) return true;
+	const json_t *known = json_object_get(in->referred, pointer),
+	             *definition = find_definition(in->to->json, pointer, &place);
+	if (known) {
+		member_of(in, at, 0)->shape = (uint32_t)json_integer_value(known);
+		return true;
+	}
+	if (!definition)
+		return reading_refuse(in, at, "$ref",
+		                      "cuttle reads #, #/$defs/NAME and #/definitions/NAME alone, "
+		                      "where there is that name");
+	// The number is known before the definition is read, which may contain itself.
+	if (json_object_set_new(in->referred, pointer, json_integer((json_int_t)in->to->count)))
+		return reading_nomem(in);
+	if (!read_schema(in, definition, place, &target)) return false;
+	member_of(in, at, 0)->shape = target;
+	return true;
+}
+
+static bool read_alternatives(struct reading_schema *in, uint32_t at, const json_t *json,
+                              enum aspect aspect) {
+	const json_t *list = json_object_get(json, ASPECT_NAMES[aspect]);
+	if (!json_is_array(list) || !json_array_size(list))
+		return reading_refuse(in, at, ASPECT_NAMES[aspect], "it is no list of schemas");
+	if (!add_shape_members(in, at, SHAPE_EITHER, json_array_size(list))) return false;
+	in->to->shapes[at].high_by = aspect;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!read_member_schema(
+		        in, at, i, json_array_get(list, i),
+		        (struct shape_place){at, ASPECT_NAMES[aspect], NULL, (int)i}))
+			return false;
+	return true;
+}
+
+/* ---- one schema ------------------------------------------------------------------------------ */
+
+/* What a keyword is of; 0 if cuttle does not read it. */
+static unsigned find_keyword(const char *name) {
+	for (size_t i = 0; i < sizeof KEYWORDS / sizeof *KEYWORDS; i++)
+		if (!strcmp(KEYWORDS[i].name, name)) return KEYWORDS[i].of;
+	return 0;
+}
+
+/* Refuses keywords that cuttle does not read, that say nothing about these types, or that stand
+ * beside `apart`, one that stands alone. */
+static bool check_keywords(struct reading_schema *in, uint32_t at, const json_t *json,
+                           unsigned types, const char *apart) {
+	for (void *i = json_object_iter((json_t *)json); i;
+	     i = json_object_iter_next((json_t *)json, i)) {
+		const char *name = json_object_iter_key(i);
+		const unsigned of = find_keyword(name);
+		char short_name[64];
+		(void)snprintf(short_name, sizeof short_name, "%.60s", name);
+		if (!of)
+			return reading_refuse(
+			    in, at, short_name,
+			    "cuttle does not read \"%s\"; leave it out, or say the "
+			    "same by keywords that it reads",
+			    short_name);
+		if (of == AT_ROOT && at != 0)
+			return reading_refuse(in, at, name, "cuttle reads it at the root alone");
+		if (of == AT_ROOT || of == IGNORED || (apart && !strcmp(apart, name))) continue;
+		if (apart)
+			return reading_refuse(in, at, name, "cuttle does not read it beside \"%s\"",
+			                      apart);
+		if (!(of & types))
+			return reading_refuse(in, at, name, "it says nothing about the type here");
+	}
+	return true;
+}
+
+static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *json) {
+	const json_t *type = json_object_get(json, "type");
+	unsigned list[7], types = 0;
+	size_t count = 0;
+	if (type && !list_named_types(in, at, type, list, &count, &types)) return false;
+	const bool choice = json_object_get(json, "enum") || json_object_get(json, "const");
+	if (!check_keywords(in, at, json, type ? types : 127, NULL)) return false;
+	if (!type && choice) {
+		for (void *i = json_object_iter((json_t *)json); i;
+		     i = json_object_iter_next((json_t *)json, i))
+			if (find_keyword(json_object_iter_key(i)) < 127)
+				return reading_refuse(in, at, json_object_iter_key(i),
+				                      "say the type, too");
+	}
+	if (choice) return read_value_choice(in, at, json);
+	if (!type)
+		return reading_refuse(in, at, NULL,
+		                      "values of any type would fit; say a type, enum or const");
+	return read_types(in, at, json, list, count);
+}
+
+static bool read_schema(struct reading_schema *in, const json_t *json, struct shape_place place,
+                        uint32_t *at) {
+	static const char *const apart[] = {"$ref", "anyOf", "oneOf"};
+	bool done;
+	if (!add_shape(in, place, at)) return false;
+	if (json_is_true(json))
+		return reading_refuse(in, *at, NULL, "anything would fit; say a type");
+	if (json_is_false(json))
+		return reading_refuse(in, *at, NULL, "nothing can be written here");
+	if (!json_is_object(json)) return reading_refuse(in, *at, NULL, "it is no schema");
+	if (in->depth == DEEPEST)
+		return reading_refuse(in, *at, NULL, "it is nested more than 100 deep");
+	in->depth++;
+	size_t which = 0;
+	while (which < 3 && !json_object_get(json, apart[which])) which++;
+	done = which == 3 || check_keywords(in, *at, json, 0, apart[which]);
+	if (done && which == 0) done = read_reference(in, *at, json);
+	else if (done && which < 3)
+		done = read_alternatives(in, *at, json, which == 1 ? ASPECT_ANY_OF : ASPECT_ONE_OF);
+	else if (done) done = read_typed(in, *at, json);
+	in->depth--;
+	return done;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static enum cuttle_status parse_schema(const char *text, size_t size, json_t **json,
+                                       struct cuttle_error *error) {
+	json_error_t fault;
+	if (size > SCHEMA_LARGEST)
+		return io_fail(error, CUTTLE_INPUT, "\"\": it has more than 512 KiB");
+	*json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
+	                   &fault);
+	if (*json) return CUTTLE_OK;
+	if (json_error_code(&fault) == json_error_out_of_memory)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return io_fail(error, CUTTLE_INPUT, "\"\": it is no JSON, line %d: %s", fault.line,
+	               fault.text);
+}
+
+enum cuttle_status schema_read(const char *text, size_t size, struct schema **schema,
+                               struct cuttle_error *error) {
+	struct reading_schema in = {.error = error, .budget = {30000000, 1 << 16, 1 << 21}};
+	uint32_t root;
+	*schema = NULL;
+	in.to = calloc(1, sizeof *in.to);
+	in.referred = json_object();
+	if (!in.to || !in.referred) (void)reading_nomem(&in);
+	if (!in.status) in.status = parse_schema(text, size, &in.to->json, error);
+	if (!in.status &&
+	    read_schema(&in, in.to->json, (struct shape_place){NO_SHAPE, NULL, NULL, -1}, &root))
+		(void)reading_check(&in);
+	json_decref(in.referred);
+	if (in.status) schema_free(in.to);
+	else *schema = in.to;
+	return in.status;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// schema.h: reads a JSON Schema, and makes of it a grammar that writes such JSON and nothing else.
+//
+// A schema is public. What is private, records, goes through io/schema/record.h alone.
+//
+//     {"type":"object","properties":{"ward":{"enum":["A","B"]},"age":{"type":"integer",
+//       "minimum":0,"maximum":99}},"required":["ward","age"]}
+//
+// is the texts {"ward": "A", "age": 0} to {"ward": "B", "age": 99}. A text is in canonical form:
+// - one line, members in the schema's order, ", " and ": " between them, no other white space;
+// - strings as UTF-8, with \" \\ \b \f \n \r \t, and \u00XX in lower case for other controls;
+// - numbers as digits, without an exponent, a plus, a zero too many at either end, or -0; at most
+//   18 digits before the point and 17 behind it. 1.0 is 1.
+//
+// What is read: type (one, or a list), enum, const; properties, required, additionalProperties
+// false or true (no other member is ever written); minLength, maxLength, pattern
+// (io/schema/pattern.h), format "date"; minimum, maximum, exclusiveMinimum, exclusiveMaximum,
+// multipleOf 1 of integers; items, prefixItems, minItems, maxItems; anyOf; oneOf whose alternatives
+// have different types; $ref to #, #/$defs/NAME or #/definitions/NAME. Titles, descriptions and the
+// like are ignored. All else is refused, since whoever ignored it would write what does not fit.
+#ifndef CUTTLE_IO_SCHEMA_SCHEMA_H
+#define CUTTLE_IO_SCHEMA_SCHEMA_H
+
+#include "engine/cuttle/status.h"
+
+enum { SCHEMA_LARGEST = 1 << 19 }; /* bytes of a schema's text, at most */
+
+struct schema;
+
+/* Reads json[size]. INPUT: it is no schema that cuttle reads; the message has the place as a JSON
+ * pointer, and the reason: "/properties/ward/if": cuttle does not read "if"; ... NOMEM. */
+enum cuttle_status schema_read(const char *json, size_t size, struct schema **schema,
+                               struct cuttle_error *error);
+/* NULL is allowed. */
+void schema_free(struct schema *schema);
+
+/* The grammar of all texts that fit, in canonical form: GBNF, as llama.cpp describes it, with the
+ * rule root first. It reads the bytes of UTF-8. The caller frees it; NULL without memory. */
+char *schema_grammar(const struct schema *schema);
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+enum field_kind {
+	FIELD_CATEGORY, /* enum, const or boolean */
+	FIELD_NUMBER,   /* integer or number */
+	FIELD_DATE,     /* a string of format date */
+	FIELD_TEXT,     /* any other string */
+	FIELD_OTHER     /* an array, null alone, alternatives, or what contains itself */
+};
+
+/* A member that is no object itself. */
+struct schema_field {
+	char
+	    *name; /* the member's name; of a member of a member its JSON pointer: "/patient/age" */
+	enum field_kind kind;
+	bool may_lack; /* it, or an object that it is in, is optional */
+	bool may_null; /* null is one of its values */
+	size_t count;  /* of values: 0 unless it is a category */
+	char **values; /* in the schema's order, as canonical JSON: "\"A\"", "true" */
+	char **labels; /* the same as plain words: "A", "true" */
+};
+
+struct schema_fields {
+	size_t count;
+	struct schema_field *list; /* in the schema's order */
+};
+
+/* What fields the schema's object has: none if it is no object. NULL without memory; otherwise
+ * the caller ends it with schema_fields_free, for which NULL is allowed. */
+struct schema_fields *schema_fields(const struct schema *schema);
+void schema_fields_free(struct schema_fields *fields);
+/* Whether all that fits is an object. */
+bool schema_is_object(const struct schema *schema);
+
+#endif
