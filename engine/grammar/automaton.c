@@ -296,6 +296,10 @@ uint64_t automaton_distance(const struct automaton *automaton, uint32_t state) {
 	return look_up_state(automaton, state)->distance;
 }
 
+uint64_t automaton_farthest(const struct automaton *automaton) {
+	return automaton->grammar->farthest;
+}
+
 /* The one byte that may follow, -1 = there are several, or the text may end. */
 static int only_byte(const struct automaton *automaton, uint32_t state) {
 	const struct cuttle_grammar *grammar = automaton->grammar;

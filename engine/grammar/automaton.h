@@ -58,6 +58,9 @@ bool automaton_accepts(const struct automaton *automaton, uint32_t state);
  * AUTOMATON_DEAD. Some byte makes it one less, unless it is 0. */
 uint64_t automaton_distance(const struct automaton *automaton, uint32_t state);
 
+/* The most that automaton_distance is for any state; UINT64_MAX = nobody knows a bound. */
+uint64_t automaton_farthest(const struct automaton *automaton);
+
 /* The bytes that must follow: the longest run in which each byte is the only one that is possible
  * and the state before it does not accept. Writes the first `capacity` of them and returns how many
  * it wrote. Forgets nothing. */

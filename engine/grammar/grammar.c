@@ -21,6 +21,7 @@ enum cuttle_status cuttle_grammar_read(const char *gbnf, size_t size, struct cut
 	if (!status)
 		status = grammar ? program_make(&tree, grammar, error)
 		                 : status_fail(error, CUTTLE_NOMEM, "no memory for the grammar");
+	if (!status) status = measure_farthest(&tree, &grammar->farthest, error);
 	tree_free(&tree);
 	if (status) cuttle_grammar_free(&grammar);
 	*out = grammar;

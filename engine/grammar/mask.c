@@ -41,6 +41,7 @@ struct mask {
 	size_t table_room;
 	uint32_t newest;
 	uint32_t oldest;
+	struct mask_entry within; /* of mask_within */
 };
 
 /* ---- make and free --------------------------------------------------------------------------- */
@@ -72,7 +73,8 @@ static bool make_mask(struct mask *mask, const struct vocab *vocab, size_t bytes
 	}
 	mask->path = calloc(mask->trie.longest + 3, sizeof *mask->path);
 	mask->rows = calloc(mask->trie.longest + 1, sizeof *mask->rows);
-	return mask->path && mask->rows && make_entries(mask, bytes);
+	mask->within.bits = malloc((mask->words + 1) * sizeof *mask->within.bits);
+	return mask->path && mask->rows && mask->within.bits && make_entries(mask, bytes);
 }
 
 enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab, size_t bytes,
@@ -98,6 +100,7 @@ void mask_free(struct mask **mask) {
 	}
 	trie_free(&m->trie);
 	free(m->ends);
+	free(m->within.bits);
 	free(m->path);
 	free(m->rows);
 	free(m->entries);
@@ -143,10 +146,10 @@ static uint32_t step_anew(struct mask *mask, const struct trie_node *node, const
 	return next;
 }
 
-/* Sets the bits of the tokens below `state`; with `closing` of those on a shortest way alone.
- * Returns how many. */
-static uint32_t walk_tokens(struct mask *mask, uint32_t state, bool closing, const uint32_t keep[2],
-                            uint64_t *bits) {
+/* Sets the bits of the tokens below `state`: of those with at most `most` bytes to the end behind
+ * them, with `closing` of those on a shortest way alone. Returns how many. */
+static uint32_t walk_tokens(struct mask *mask, uint32_t state, bool closing, uint64_t most,
+                            const uint32_t keep[2], uint64_t *bits) {
 	struct automaton *automaton = mask->automaton;
 	const struct trie *trie = &mask->trie;
 	uint32_t found = 0, *path = mask->path;
@@ -164,11 +167,12 @@ static uint32_t walk_tokens(struct mask *mask, uint32_t state, bool closing, con
 			i = node->end;
 			continue;
 		}
-		for (uint32_t j = 0; j < node->count; j++) {
+		const bool near = automaton_distance(automaton, next) <= most;
+		for (uint32_t j = 0; near && j < node->count; j++) {
 			const uint32_t id = (uint32_t)trie->tokens[node->first + j].id;
 			bits[id / 64] |= 1ull << id % 64;
 		}
-		found += node->count;
+		found += near ? node->count : 0;
 		i++;
 		if (node->end == i) continue; // nothing below it
 		if (path[depth] != next || !mask->rows[depth])
@@ -184,10 +188,10 @@ static int32_t first_bit(const uint64_t *bits, size_t words) {
 	return -1;
 }
 
-static void fill_entry(struct mask *mask, struct mask_entry *entry, uint32_t asked) {
+static void fill_entry(struct mask *mask, struct mask_entry *entry, uint64_t most, uint32_t asked) {
 	const uint32_t state = entry->state, keep[2] = {state, asked};
 	memset(entry->bits, 0, mask->words * sizeof *entry->bits);
-	entry->going = walk_tokens(mask, state, entry->closing, keep, entry->bits);
+	entry->going = walk_tokens(mask, state, entry->closing, most, keep, entry->bits);
 	entry->count = entry->going;
 	if (automaton_accepts(mask->automaton, state)) {
 		for (size_t i = 0; i < mask->words; i++) entry->bits[i] |= mask->ends[i];
@@ -262,25 +266,27 @@ static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
 	return number;
 }
 
-/* The entry of `key`, which may stand for `asked`. */
-static uint32_t entry_of(struct mask *mask, uint32_t key, bool closing, uint32_t asked) {
+/* The entry of `key`, which may stand for `asked`. NULL: out of memory. */
+static const struct mask_entry *entry_of(struct mask *mask, uint32_t key, bool closing,
+                                         uint32_t asked) {
 	uint32_t number = entry_there(mask, key, closing);
 	if (number != NO_ENTRY) {
 		take_from_order(mask, number);
 		make_newest(mask, number);
-		return number;
+		return mask->entries + number;
 	}
 	number = entry_anew(mask, key, closing);
-	if (number != NO_ENTRY) fill_entry(mask, mask->entries + number, asked);
-	return number;
+	if (number == NO_ENTRY) return NULL;
+	fill_entry(mask, mask->entries + number, UINT64_MAX, asked);
+	return mask->entries + number;
 }
 
-static bool answer_with(const struct mask *mask, uint32_t number, struct mask_answer *answer) {
-	if (number == NO_ENTRY || automaton_failed(mask->automaton)) {
+static bool answer_with(const struct mask *mask, const struct mask_entry *entry,
+                        struct mask_answer *answer) {
+	if (!entry || automaton_failed(mask->automaton)) {
 		*answer = (struct mask_answer){.only = -1};
 		return false;
 	}
-	const struct mask_entry *entry = mask->entries + number;
 	*answer = (struct mask_answer){entry->bits, entry->count, entry->going, entry->only,
 	                               automaton_accepts(mask->automaton, entry->state)};
 	return true;
@@ -291,11 +297,19 @@ bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer) 
 	automaton_tidy(mask->automaton, &state, 1);
 	const bool crowded = automaton_crowded(mask->automaton);
 	const uint32_t key = automaton_alike(mask->automaton, state, mask->trie.longest + 1);
-	uint32_t number = entry_of(mask, key, false, state);
+	const struct mask_entry *entry = entry_of(mask, key, false, state);
 	// The walk came to a set so large that the state itself must be asked.
 	if (key != state && !crowded && automaton_crowded(mask->automaton))
-		number = entry_of(mask, state, false, state);
-	return answer_with(mask, number, answer);
+		entry = entry_of(mask, state, false, state);
+	return answer_with(mask, entry, answer);
+}
+
+bool mask_within(struct mask *mask, uint32_t state, uint64_t most, struct mask_answer *answer) {
+	REQUIRE(mask && answer && state);
+	automaton_tidy(mask->automaton, &state, 1);
+	mask->within.state = state;
+	fill_entry(mask, &mask->within, most, state);
+	return answer_with(mask, &mask->within, answer);
 }
 
 bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer) {

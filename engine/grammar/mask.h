@@ -56,6 +56,12 @@ bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer);
  * automaton_distance bytes. False: out of memory. */
 bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer);
 
+/* Those of mask_tokens behind which automaton_distance is at most `most`, and those that end a
+ * text. Computed anew at each call, which takes as long as a state that mask_tokens never saw.
+ * Where `most` is at least automaton_farthest, ask mask_tokens. bits are valid until the next call
+ * of this function. False: out of memory. */
+bool mask_within(struct mask *mask, uint32_t state, uint64_t most, struct mask_answer *answer);
+
 /* The state behind this token; AUTOMATON_DEAD where mask_tokens does not allow it. A token that
  * ends a text leads to `state` itself. */
 uint32_t mask_step(struct mask *mask, uint32_t state, int32_t token);

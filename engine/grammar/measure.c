@@ -226,6 +226,98 @@ static enum cuttle_status check_begins(const struct tree *tree, struct cuttle_er
 	return status;
 }
 
+/* ---- what may be left ------------------------------------------------------------------------ */
+
+/* Nodes are settled from the leaves on; those of a rule within itself never are. */
+struct far_walk {
+	const struct tree *tree;
+	uint64_t *far;     /* [node_count] bytes left within the node behind its first, at most */
+	uint32_t *waiting; /* [node_count] children that are not settled */
+	uint32_t *ready;   /* [node_count] a stack of settled nodes */
+	size_t count;
+};
+
+static uint64_t more_of(uint64_t a, uint64_t b) {
+	return a > b ? a : b;
+}
+
+/* Of a node whose children are settled. */
+static uint64_t far_of(const struct far_walk *walk, uint32_t number) {
+	const struct tree *tree = walk->tree;
+	const struct tree_node *node = tree->nodes + number;
+	uint64_t far = 0, behind = tree->extents[number].cost;
+	switch ((enum tree_kind)node->kind) {
+	case TREE_TEXT:
+		return node->b ? node->b - 1 : 0;
+	case TREE_CLASS:
+		return bytes_of_character(tree->ranges[node->a + node->b - 1].high) - 1;
+	case TREE_CALL:
+		return walk->far[tree->rules[node->a].body];
+	case TREE_REPEAT:
+		return add_costs(walk->far[node->first],
+		                 node->a ? times_cost(node->a - 1, tree->extents[node->first].cost)
+		                         : 0);
+	case TREE_ALL:
+		for (uint32_t child = node->first; child; child = tree->nodes[child].next) {
+			behind -= tree->extents[child].cost;
+			far = more_of(far, add_costs(walk->far[child], behind));
+		}
+		return far;
+	case TREE_ANY:
+		for (uint32_t child = node->first; child; child = tree->nodes[child].next)
+			far = more_of(far, walk->far[child]);
+		return far;
+	}
+	return UINT64_MAX;
+}
+
+static void settle_far(struct far_walk *walk, uint32_t node) {
+	walk->far[node] = far_of(walk, node);
+	walk->ready[walk->count++] = node;
+}
+
+static void find_far(struct far_walk *walk) {
+	const struct tree *tree = walk->tree;
+	for (uint32_t i = 1; i < tree->node_count; i++) {
+		const struct tree_node *node = tree->nodes + i;
+		if (node->kind == TREE_CALL) walk->waiting[i] = 1;
+		if (node->kind > TREE_CALL)
+			for (uint32_t child = node->first; child; child = tree->nodes[child].next)
+				walk->waiting[i]++;
+	}
+	for (uint32_t i = 1; i < tree->node_count; i++)
+		if (!walk->waiting[i]) settle_far(walk, i);
+	while (walk->count) {
+		const uint32_t parent = tree->nodes[walk->ready[--walk->count]].parent;
+		if (!(parent & TREE_RULE)) {
+			if (!--walk->waiting[parent]) settle_far(walk, parent);
+			continue;
+		}
+		uint32_t call = tree->rules[parent & ~TREE_RULE].calls;
+		for (; call; call = tree->nodes[call].first)
+			if (!--walk->waiting[call]) settle_far(walk, call);
+	}
+}
+
+enum cuttle_status measure_farthest(const struct tree *tree, uint64_t *farthest,
+                                    struct cuttle_error *error) {
+	const size_t count = tree->node_count;
+	struct far_walk walk = {tree, malloc(count * sizeof *walk.far),
+	                        calloc(count, sizeof *walk.waiting),
+	                        malloc(count * sizeof *walk.ready), 0};
+	const bool room = walk.far && walk.waiting && walk.ready;
+	if (room) {
+		const uint32_t body = tree->rules[tree->root].body;
+		for (size_t i = 0; i < count; i++) walk.far[i] = UINT64_MAX;
+		find_far(&walk);
+		*farthest = more_of(tree->extents[body].cost, walk.far[body]);
+	}
+	free(walk.far);
+	free(walk.waiting);
+	free(walk.ready);
+	return room ? CUTTLE_OK : status_fail(error, CUTTLE_NOMEM, "no memory for the grammar");
+}
+
 enum cuttle_status measure_tree(struct tree *tree, struct cuttle_error *error) {
 	tree->extents = calloc(tree->node_count, sizeof *tree->extents);
 	struct measure measure = {tree, malloc(tree->node_count * sizeof *measure.heap), 0};

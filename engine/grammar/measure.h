@@ -11,4 +11,10 @@
  * begins with itself, be it over others or behind what may be empty. NOMEM. */
 enum cuttle_status measure_tree(struct tree *tree, struct cuttle_error *error);
 
+/* Sets *farthest to the most bytes that may be left to the end of a text on its shortest way,
+ * wherever in a text that is. UINT64_MAX = a rule is part of itself, so there is no bound. The tree
+ * is measured. NOMEM. Example: of ("ab" | "a" "xyz"?) "c" it is 3, behind "ax". */
+enum cuttle_status measure_farthest(const struct tree *tree, uint64_t *farthest,
+                                    struct cuttle_error *error);
+
 #endif

@@ -60,6 +60,7 @@ struct cuttle_grammar {
 	struct program_node *nodes; /* nodes[0] is the complete character */
 	size_t node_count, node_room;
 	uint32_t root;        /* its first place */
+	uint64_t farthest;    /* measure_farthest */
 	uint8_t classes[256]; /* bytes of the same class have the same edges everywhere */
 	uint8_t members[256]; /* the least byte of each class */
 	unsigned class_count;

@@ -224,6 +224,7 @@ static void check_state(struct automaton *automaton, uint32_t state) {
 	const uint64_t distance = automaton_distance(automaton, state);
 	const unsigned count = possible_bytes(automaton, state, bytes);
 	const uint64_t slow = distance_slowly(automaton, state, 600);
+	assert_true(distance <= automaton_farthest(automaton));
 	if (slow != UINT64_MAX) assert_int_equal(distance, slow);
 	assert_int_equal(distance == 0, automaton_accepts(automaton, state));
 	bool falls = distance == 0;
@@ -242,6 +243,27 @@ static void check_state(struct automaton *automaton, uint32_t state) {
 /* Ambiguous without end: how often "a" or "aa" was taken is a set of counters, all below the least.
  */
 static const char crowd[] = "root ::= (\"a\" | \"aa\" | \"ab\" [xyz]{3}){3000,5000} \"c\"";
+
+/* The most that is ever left, where no rule is part of itself. */
+static void the_farthest_place_is_known(void **state) {
+	(void)state;
+	static const struct {
+		const char *gbnf;
+		uint64_t farthest;
+	} cases[] = {{"root ::= (\"ab\" | \"a\" \"xyz\"?) \"c\"", 3},
+	             {"root ::= \"abc\"", 3},
+	             {"root ::= a{5} \"z\"\na ::= \"b\" | \"cde\"", 4 + 2 + 1},
+	             {"root ::= a* \"z\"\na ::= [b\\U0001f600]", 4},
+	             {"root ::= \"\"", 0},
+	             {"root ::= \"a\" root | \"b\"", UINT64_MAX}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cuttle_grammar *grammar = read_grammar(cases[i].gbnf);
+		struct automaton *automaton = follow_grammar(grammar, 0);
+		assert_int_equal(automaton_farthest(automaton), cases[i].farthest);
+		automaton_free(&automaton);
+		cuttle_grammar_free(&grammar);
+	}
+}
 
 static void states_know_their_way_out(void **state) {
 	(void)state;
@@ -305,8 +327,12 @@ static void forced_runs_are_whole(void **state) {
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
+/* What mask.h's functions are asked for: SHORTEST is mask_closing, any other number mask_within. */
+#define ANY_WAY UINT64_MAX
+#define SHORTEST (UINT64_MAX - 1)
+
 static bool allowed_slowly(struct automaton *automaton, const struct vocab *vocab, uint32_t state,
-                           int32_t id, bool closing) {
+                           int32_t id, uint64_t most) {
 	char bytes[4096];
 	size_t size = 0;
 	if (!vocab_drawable(vocab, id)) return false;
@@ -315,16 +341,17 @@ static bool allowed_slowly(struct automaton *automaton, const struct vocab *voca
 	for (size_t i = 0; i < size && state; i++) {
 		const uint64_t before = automaton_distance(automaton, state);
 		state = automaton_step(automaton, state, (uint8_t)bytes[i]);
-		if (closing && automaton_distance(automaton, state) + 1 != before) return false;
+		if (most == SHORTEST && automaton_distance(automaton, state) + 1 != before)
+			return false;
 	}
-	return size && state;
+	return size && state && automaton_distance(automaton, state) <= most;
 }
 
 static void check_answer(struct automaton *automaton, const struct vocab *vocab, uint32_t state,
-                         const struct mask_answer *answer, bool closing) {
+                         const struct mask_answer *answer, uint64_t most) {
 	uint32_t count = 0, going = 0;
 	for (size_t id = 0; id < vocab_size(vocab); id++) {
-		const bool allowed = allowed_slowly(automaton, vocab, state, (int32_t)id, closing);
+		const bool allowed = allowed_slowly(automaton, vocab, state, (int32_t)id, most);
 		assert_int_equal(answer->bits[id / 64] >> id % 64 & 1, allowed);
 		count += allowed;
 		going += allowed && !vocab_ends_text(vocab, (int32_t)id);
@@ -356,11 +383,14 @@ static void follow_text(const struct cuttle_grammar *grammar, const struct vocab
 	automaton_hold(automaton, state);
 	for (unsigned i = 0; i < steps; i++) {
 		assert_true(mask_closing(mask, state, &answer));
-		check_answer(other, vocab, same, &answer, true);
+		check_answer(other, vocab, same, &answer, SHORTEST);
 		const uint64_t distance = automaton_distance(automaton, state);
 		if (!closing) {
+			const uint64_t most = distance + (distance ? i % 4 : 0) - (distance > 0);
+			assert_true(mask_within(mask, state, most, &answer));
+			check_answer(other, vocab, same, &answer, most);
 			assert_true(mask_tokens(mask, state, &answer));
-			check_answer(other, vocab, same, &answer, false);
+			check_answer(other, vocab, same, &answer, ANY_WAY);
 		}
 		const int32_t token = draw_bit(&answer, &random);
 		if (vocab_ends_text(vocab, token)) {
@@ -467,7 +497,7 @@ static void long_strings_share_a_mask(void **state) {
 	uint32_t at = automaton_step(automaton, automaton_begin(automaton), '"');
 	for (unsigned i = 0; i <= 400; i++) {
 		assert_true(mask_tokens(mask, at, &answer));
-		check_answer(automaton, vocab, at, &answer, false);
+		check_answer(automaton, vocab, at, &answer, ANY_WAY);
 		if (i == 5) shared = answer.bits;
 		if (i > 5 && i < 390) assert_ptr_equal(answer.bits, shared);
 		if (i > 397) assert_ptr_not_equal(answer.bits, shared);
@@ -495,7 +525,7 @@ static void forgotten_masks_are_made_anew(void **state) {
 		uint32_t at = automaton_begin(automaton);
 		for (unsigned i = 0; i < 2 * DEPTH + 2; i++) {
 			assert_true(mask_tokens(mask, at, &answer));
-			check_answer(automaton, vocab, at, &answer, false);
+			check_answer(automaton, vocab, at, &answer, ANY_WAY);
 			if (i == 2 * DEPTH + 1) break;
 			const int32_t token = i < DEPTH ? '(' : i == DEPTH ? 'x' : 'b';
 			assert_true(at = mask_step(mask, at, token));
@@ -607,6 +637,7 @@ int main(int argc, char **argv) {
 	    cmocka_unit_test(constructs_mean_what_they_say),
 	    cmocka_unit_test(wrong_grammars_are_refused),
 	    cmocka_unit_test(large_grammars_take_no_time),
+	    cmocka_unit_test(the_farthest_place_is_known),
 	    cmocka_unit_test(states_know_their_way_out),
 	    cmocka_unit_test(crowds_come_to_an_end),
 	    cmocka_unit_test(forced_runs_are_whole),
