@@ -7,6 +7,7 @@
 #define CUTTLE_PLAN_H
 
 #include "drawn.h"
+#include "grammar.h"
 #include "guarantee.h"
 #include "status.h"
 #include "stop.h"
@@ -108,6 +109,12 @@ struct cuttle_plan_params {
 	/* R: references of each row, 1 to 64; default 1. A null one takes its row with it
 	 * (dp/PRIVACY.md, step 54). Not with a histogram. */
 	uint32_t shots;
+	/* [grammar_count] texts are of these (grammar.h): one for all headings, or each heading's
+	 * own. They must outlive the plan. 0 = any text. Only InvisibleInk, without a token bank
+	 * and stops. Free tokens are then T and what two shortest texts take, unless they are
+	 * given. */
+	const struct cuttle_grammar *const *grammars;
+	size_t grammar_count;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

@@ -12,6 +12,7 @@
 
 #include "engine/machine/region.h"
 #include "engine/model/model.h"
+#include "engine/run/loop/guide.h"
 #include "engine/run/plan/plan.h"
 #include "engine/status.h"
 
@@ -28,6 +29,7 @@ struct job_run {
 	struct cuttle_error *error;
 	struct transcript *transcripts; /* [ring] */
 	struct transcript reader;       /* reads a complete one again, text by text */
+	struct guide *guide;            /* [ring] as transcripts; NULL = any text */
 	size_t ring;                    /* batches started but not handed out, at most */
 	size_t batches;                 /* how many are generated */
 	size_t started;                 /* batches started so far */
@@ -74,6 +76,30 @@ static enum cuttle_status fail_stopped(struct job_run *run) {
 	return status_fail(run->error, CUTTLE_PARTIAL, "stopped; the same command continues");
 }
 
+static enum dp_status next_of_grammar(struct job_run *run, size_t batch, struct guide_step *step) {
+	*step = (struct guide_step){.forced = -1};
+	if (!run->guide) return DP_OK;
+	return guide_next(run->guide, batch % run->ring, transcript_of(run, batch), step)
+	           ? DP_OK
+	           : DP_NO_MEMORY;
+}
+
+/* Adds a token to the batch, and to what its grammar knows of it. */
+static void add_token(struct job_run *run, size_t batch, int32_t drawn) {
+	struct transcript *transcript = transcript_of(run, batch);
+	if (run->guide) {
+		guide_took(run->guide, batch % run->ring, transcript_token(drawn));
+		transcript->cut = guide_cut(run->guide, batch % run->ring);
+	}
+	transcript_add(transcript, drawn);
+}
+
+/* Whether the grammar has this token next, and as a free one where it is the only one. */
+static bool fits_grammar(const struct guide_step *step, int32_t drawn) {
+	if (step->forced >= 0) return drawn == ~step->forced;
+	return !step->allowed || step->allowed[transcript_token(drawn)];
+}
+
 /* Puts the tokens that an earlier run drew for this batch back into its transcript. */
 static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	struct transcript *transcript = transcript_of(run, index);
@@ -81,12 +107,16 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	const size_t count =
 	    run->job->drawn ? run->job->drawn(run->job->user, name_batch(run, index), &ids) : 0;
 	transcript_begin(transcript, terms_of_batch(run, index).unpaid);
+	if (run->guide) guide_begin(run->guide, index % run->ring);
 	for (size_t i = 0; i < count && !transcript->complete; i++) {
+		struct guide_step step;
+		const enum dp_status status = next_of_grammar(run, index, &step);
+		if (status) return plan_status(status, run->error);
 		if ((size_t)transcript_token(ids[i]) >= run->source->vocab ||
-		    !transcript_may_add(transcript, ids[i]))
+		    !transcript_may_add(transcript, ids[i]) || !fits_grammar(&step, ids[i]))
 			return status_fail(run->error, CUTTLE_MODEL,
 			                   "the journal holds tokens of another model");
-		transcript_add(transcript, ids[i]);
+		add_token(run, index, ids[i]);
 	}
 	transcript_resume(transcript);
 	run->progress.tokens_done += transcript->count;
@@ -110,6 +140,7 @@ static enum cuttle_status deliver_texts(struct job_run *run) {
 			                           .tokens = (uint32_t)run->reader.length,
 			                           .free_tokens = run->reader.free_tokens,
 			                           .finish = run->reader.finish};
+			if (transcript->cut) done.finish = CUTTLE_FINISH_CLOSED;
 			done.text = transcript_text(&run->reader, &done.size);
 			if (run->job->text(run->job->user, &done)) return fail_stopped(run);
 		}
@@ -158,16 +189,24 @@ static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
 	return CUTTLE_OK;
 }
 
-/* Draws one token as the mechanism wants it. A free token is allowed where the transcript may add
+/* Draws one token as the mechanism wants it. The one token that a grammar leaves is not drawn: no
+ * row is read, and it is free. Any other free token is allowed where the transcript may add
  * one, which is public. *drawn is what the transcript writes of the token (transcript.h). */
 static enum dp_status draw_step(struct job_run *run, size_t slot,
                                 const struct transcript *transcript, int32_t *drawn) {
 	const struct batch_terms terms = terms_of_batch(run, run->slots[slot]);
 	const struct dp_mechanism *mechanism = terms.mechanism;
 	const struct logit_source *source = run->source;
+	struct guide_step step;
 	struct dp_wanted wanted;
 	enum dp_fate fate;
 	uint32_t token;
+	enum dp_status status = next_of_grammar(run, run->slots[slot], &step);
+	if (status) return status;
+	if (step.forced >= 0) {
+		*drawn = ~step.forced;
+		return DP_OK;
+	}
 	// One mechanism serves all batches in flight. Each time it is told what this batch has
 	// spent, and it refuses to draw beyond T. A batch that may pay nothing has spent all.
 	if (mechanism->turn)
@@ -175,8 +214,8 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 		                transcript->count == transcript->replayed);
 	mechanism->begin(mechanism->self, terms.places,
 	                 terms.unpaid ? transcript->rules.tokens : transcript->spent);
-	enum dp_status status =
-	    mechanism->open(mechanism->self, source->public_row(source->self, slot),
+	if (step.allowed) mechanism->allow(mechanism->self, step.allowed);
+	status = mechanism->open(mechanism->self, source->public_row(source->self, slot),
 	                    transcript_may_add(transcript, -1), &wanted);
 	if (status) return status;
 	if (wanted.count) {
@@ -212,7 +251,7 @@ static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
 		return fail_stopped(run);
 	if (run->job->trace && run->job->trace(run->job->self, source, slot, batch, step, drawn))
 		return fail_stopped(run);
-	transcript_add(transcript, drawn);
+	add_token(run, run->slots[slot], drawn);
 	run->next[slot] = transcript_token(drawn);
 	run->progress.tokens_done++;
 	if (transcript->ended) source->end(source->self, slot);
@@ -276,9 +315,13 @@ enum cuttle_status generate_run(const struct generation *job, const struct logit
 	for (size_t i = 0; i < run.ring && !status; i++)
 		status = make_transcript(job, &run.transcripts[i], error);
 	if (!status) status = make_transcript(job, &run.reader, error);
+	if (!status && job->grammar)
+		status = guide_new(job->grammar, job->rules.vocab, run.ring, job->goes_on,
+		                   &run.guide, error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	transcript_free(&run.reader);
+	guide_free(&run.guide);
 	region_unmap(&region, true);
 	return status;
 }

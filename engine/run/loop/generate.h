@@ -9,6 +9,7 @@
 #define CUTTLE_ENGINE_RUN_LOOP_GENERATE_H
 
 #include "dp/mechanism.h"
+#include "engine/cuttle/grammar.h"
 #include "engine/cuttle/job.h"
 #include "engine/forward/logit_source.h"
 #include "engine/run/plan/seeded.h"
@@ -32,7 +33,9 @@ struct generation {
 	size_t context_tokens;         /* places that `contexts` needs in ids */
 	struct seeded *seeded;         /* told of each draw */
 	size_t first;                  /* added to a batch's number there */
-	void *self;                    /* first argument of the three functions below */
+	const struct cuttle_grammar *grammar; /* of every text; NULL = any text */
+	bool goes_on; /* with a grammar: after T tokens a text goes on, else it is brought to its end */
+	void *self;   /* first argument of the three functions below */
 
 	struct batch_terms (*terms)(void *self, size_t batch);
 
@@ -45,7 +48,7 @@ struct generation {
 	                               struct cuttle_error *error);
 
 	/* PRIVATE: called after each draw, while mechanism and source still hold the step. `drawn`
-	 * is t or ~t. True stops with PARTIAL. NULL = none. */
+	 * is t or ~t. True stops with PARTIAL. NULL = none. Not with a grammar. */
 	bool (*trace)(void *self, const struct logit_source *source, size_t slot, size_t batch,
 	              uint32_t step, int32_t drawn);
 

@@ -108,6 +108,8 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
                                 const struct logit_source *source, struct cuttle_error *error) {
 	struct plan_job of = {.plan = plan, .job = job};
 	const struct cuttle_savings *savings = &plan->guarantee.savings;
+	const struct cuttle_grammar *grammar =
+	    plan->grammars ? plan->grammars[job->heading] : NULL;
 	const struct generation generation = {
 	    .model = plan->model,
 	    .rules = {.vocab = plan->model->vocab,
@@ -117,7 +119,10 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
 	              .length = plan->caps.length,
 	              .thresholds = plan->caps.thresholds,
 	              .bank = savings->token_bank,
-	              .completes = savings->complete},
+	              .completes = savings->complete || grammar,
+	              .exact = grammar != NULL},
+	    .grammar = grammar,
+	    .goes_on = savings->complete,
 	    .texts = job->texts,
 	    .begin = job->begin,
 	    .stride = job->stride,
@@ -157,6 +162,8 @@ enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_
 	REQUIRE(job->reference && job->text && (!job->prompt || plan->room_for_drawn));
 	if (job->trace && !plan->traced)
 		return status_fail(error, CUTTLE_USAGE, "only method invisibleink has a trace");
+	if (job->trace && plan->grammars)
+		return status_fail(error, CUTTLE_USAGE, "a trace and a grammar exclude each other");
 	if (job->heading >= plan->prompt_count)
 		return status_fail(error, CUTTLE_USAGE, "the plan has no such heading");
 	plan->seeded.heading = job->heading;

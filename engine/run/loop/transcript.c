@@ -53,7 +53,7 @@ void transcript_begin(struct transcript *transcript, bool unpaid) {
 	transcript->count = transcript->replayed = 0;
 	transcript->spent = 0;
 	transcript->standing = transcript->resumed = false;
-	transcript->complete = false;
+	transcript->complete = transcript->cut = false;
 }
 
 /* What is written for a token, without ~. */
@@ -77,6 +77,12 @@ int32_t transcript_marked(const struct transcript *transcript, int32_t drawn) {
 bool transcript_is_spent(const struct transcript *transcript) {
 	return transcript->unpaid ||
 	       (!transcript->standing && transcript->spent >= transcript->rules.tokens);
+}
+
+uint32_t transcript_free_left(const struct transcript *transcript) {
+	const size_t drawn = transcript->count - (transcript->unpaid ? 0 : transcript->spent);
+	return (transcript->unpaid ? transcript->rules.length : transcript->rules.free_tokens) -
+	       (uint32_t)drawn;
 }
 
 /* Of units that are thresholds any token may become a free one. */
@@ -109,7 +115,7 @@ static bool ends_text(struct transcript *t, int32_t token, size_t before) {
 		t->finish = CUTTLE_FINISH_EOS;
 		return true;
 	}
-	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1, t->raw, t->raw_capacity,
+	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1 && !t->rules.exact, t->raw, t->raw_capacity,
 	                 &t->raw_size);
 	REQUIRE(t->raw_size <= t->raw_capacity);
 	if (!t->rules.stops) return false;
@@ -161,7 +167,7 @@ void transcript_add(struct transcript *t, int32_t drawn) {
 const char *transcript_text(struct transcript *t, size_t *size) {
 	const char *raw = t->raw;
 	size_t left = t->raw_size, written = 0;
-	utf8_trim(&raw, &left);
+	if (!t->rules.exact) utf8_trim(&raw, &left);
 	while (left) {
 		uint32_t code_point;
 		const size_t length = utf8_decode(raw, left, &code_point),

@@ -29,6 +29,7 @@ struct transcript_rules {
 	bool bank;                 /* private tokens left at the end of a text begin another text */
 	bool completes;            /* after T private tokens, a text goes on with free tokens */
 	bool thresholds;           /* units are thresholds; free_tokens is not read */
+	bool exact;                /* texts are of a grammar: no white space of theirs is removed */
 };
 
 struct transcript {
@@ -44,6 +45,7 @@ struct transcript {
 	bool resumed;    /* that threshold was lost: the next token begins a unit, and is marked */
 	bool unpaid;     /* all tokens are free */
 	bool complete;   /* the batch draws no more */
+	bool cut;        /* its text was brought to its end; set by whoever knows the grammar */
 
 	/* The text that the last token belongs to. */
 	int32_t *ids;              /* [rules.length] its tokens, each as t */
@@ -83,11 +85,15 @@ int32_t transcript_token(int32_t drawn);
 /* Whether the batch may draw one more token of this kind: free when drawn < 0, else private. */
 bool transcript_may_add(const struct transcript *transcript, int32_t drawn);
 
+/* Free tokens that the batch may still draw. Not with thresholds. */
+uint32_t transcript_free_left(const struct transcript *transcript);
+
 /* Whether no private token is left to the batch, so that no private context is needed. */
 bool transcript_is_spent(const struct transcript *transcript);
 
 /* The text that the last token belongs to, *size bytes, not NUL-terminated. The stop is cut
- * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed. The text
+ * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed, but for exact
+ * ones. The text
  * belongs to the transcript, and is valid until the next call for it. */
 const char *transcript_text(struct transcript *transcript, size_t *size);
 

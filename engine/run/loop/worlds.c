@@ -46,7 +46,19 @@ static void begin_worlds_step(void *self, uint32_t places, uint32_t spent) {
 	REQUIRE(places <= w->most_places);
 	w->places = places;
 	w->spent = spent;
+	w->allowed = NULL;
 	w->inner.begin(w->inner.self, places, spent);
+}
+
+static void allow_worlds_tokens(void *self, const uint8_t *allowed) {
+	struct worlds *w = self;
+	w->allowed = allowed;
+}
+
+/* Opens the step of the inner mechanism, with the tokens that exist in it. */
+static enum dp_status open_inner(const struct worlds *w, struct dp_wanted *wanted) {
+	if (w->allowed) w->inner.allow(w->inner.self, w->allowed);
+	return w->inner.open(w->inner.self, w->public_row, w->may_be_free, wanted);
 }
 
 static enum dp_status open_worlds_step(void *self, const float *public_row, bool may_be_free,
@@ -58,7 +70,7 @@ static enum dp_status open_worlds_step(void *self, const float *public_row, bool
 	const enum dp_status status =
 	    w->inner.retrace
 	        ? w->inner.retrace(w->inner.self, NULL, public_row, may_be_free, &w->wanted)
-	        : w->inner.open(w->inner.self, public_row, may_be_free, &w->wanted);
+	        : open_inner(w, &w->wanted);
 	*wanted = w->wanted;
 	return status;
 }
@@ -83,8 +95,7 @@ static enum dp_status draw_in_world(struct worlds *w, uint32_t null, uint32_t *t
                                     enum dp_fate *fate) {
 	struct dp_wanted wanted;
 	w->inner.begin(w->inner.self, w->places, w->spent);
-	enum dp_status status =
-	    w->inner.open(w->inner.self, w->public_row, w->may_be_free, &wanted);
+	enum dp_status status = open_inner(w, &wanted);
 	if (status) return status;
 	give_worlds_rows(w, &wanted, null);
 	return w->inner.draw(w->inner.self, token, fate);
@@ -94,7 +105,7 @@ static enum dp_status draw_in_world(struct worlds *w, uint32_t null, uint32_t *t
 static enum dp_status open_for_law(struct worlds *w, uint32_t null, struct dp_wanted *wanted) {
 	if (!w->inner.retrace) {
 		w->inner.begin(w->inner.self, w->places, w->spent);
-		return w->inner.open(w->inner.self, w->public_row, w->may_be_free, wanted);
+		return open_inner(w, wanted);
 	}
 	if (w->inner.turn) w->inner.turn(w->inner.self, RETRACED_SLOT, true);
 	w->inner.begin(w->inner.self, w->places, 0);
@@ -210,6 +221,7 @@ struct dp_mechanism worlds_mechanism(struct worlds *worlds) {
 	                             .self = worlds,
 	                             .turn = turn_worlds,
 	                             .begin = begin_worlds_step,
+	                             .allow = worlds->inner.allow ? allow_worlds_tokens : NULL,
 	                             .open = open_worlds_step,
 	                             .row = keep_worlds_row,
 	                             .draw = draw_worlds_token,

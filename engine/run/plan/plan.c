@@ -2,6 +2,7 @@
 // plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
 //   check_plan_params  every number is in its range
 //   savings_used       how many free tokens, and when a public row is sure (savings.c)
+//   grammars_check     how many free tokens the texts of a grammar need (grammars.c)
 //   choose_ink         of InvisibleInk: epsilon or clip -> integers; with lots by what a batch may
 //                      cost (lots.c); and how many references a text may have
 //   choose_method      of the others: their parameters (methods.h)
@@ -21,6 +22,7 @@
 #include "engine/cuttle/lots.h"
 #include "engine/machine/memory.h"
 #include "engine/run/plan/capacity.h"
+#include "engine/run/plan/grammars.h"
 #include "engine/run/plan/histogram.h"
 #include "engine/run/plan/lots.h"
 #include "engine/run/plan/savings.h"
@@ -127,7 +129,7 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 		return status_fail(error, CUTTLE_USAGE,
 		                   "drawn texts leave at least one place to an example");
 	enum cuttle_status status = p->histogram ? histogram_check(p->histogram, error) : CUTTLE_OK;
-	if (!status) status = savings_check(&p->savings, error);
+	if (!status) status = savings_check(&p->savings, p->grammar_count, error);
 	if (!status) status = method_check(p, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
@@ -409,6 +411,17 @@ static enum cuttle_status write_prompts(struct cuttle_plan *plan,
 	return CUTTLE_OK;
 }
 
+static enum cuttle_status keep_grammars(struct cuttle_plan *plan,
+                                        const struct cuttle_plan_params *p,
+                                        struct cuttle_error *error) {
+	if (!p->grammar_count) return CUTTLE_OK;
+	plan->grammars = calloc(plan->prompt_count, sizeof *plan->grammars);
+	if (!plan->grammars) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < plan->prompt_count; i++)
+		plan->grammars[i] = p->grammars[p->grammar_count == 1 ? 0 : i];
+	return CUTTLE_OK;
+}
+
 /* Sets how long contexts and references may get: the same under all headings. Example: context
  * 4096, longest head + tail 60, T = 200, no free tokens: a reference is cut to 3836 tokens. */
 static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
@@ -538,11 +551,15 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	const bool ink = params->method == CUTTLE_INVISIBLEINK;
 	describe_params(plan, params);
 	// Accounting takes longest, so what these others refuse is refused before it.
-	if ((status = ink ? choose_ink(plan, params, &integers, error)
+	if ((status = grammars_check(params, plan->model, &plan->guarantee.savings.free_tokens,
+	                             error)) ||
+	    (status = ink ? choose_ink(plan, params, &integers, error)
 	                  : choose_method(plan, params, error)) ||
-	    (status = stops_copy(&params->stops, params->form == CUTTLE_CONTINUE, &plan->stops,
-	                         error)) ||
+	    (status = stops_copy(&params->stops,
+	                         params->form == CUTTLE_CONTINUE && !params->grammar_count,
+	                         &plan->stops, error)) ||
 	    (status = write_prompts(plan, params, error)) ||
+	    (status = keep_grammars(plan, params, error)) ||
 	    (status = fit_context(plan, params, error)) ||
 	    (status = ink ? make_ink(plan, params, &integers, error)
 	                  : build_method(plan, params, error))) {
@@ -573,6 +590,7 @@ void cuttle_plan_free(struct cuttle_plan **plan) {
 	for (size_t i = 0; i < (*plan)->prompt_count; i++) prompt_free(&(*plan)->prompts[i]);
 	free((*plan)->prompts);
 	stops_free(&(*plan)->stops);
+	free((*plan)->grammars);
 	free(*plan);
 	*plan = NULL;
 }

@@ -19,6 +19,9 @@ struct cuttle_plan {
 	struct prompt *prompts; /* [prompt_count] one per heading, or one without headings */
 	size_t prompt_count;
 
+	/* [prompt_count] of the texts under each heading, the caller's; NULL = any text */
+	const struct cuttle_grammar **grammars;
+
 	struct stops stops; /* a text ends before one of them */
 
 	struct dp_mechanism mechanism; /* one job at a time; its claim is that of one batch */

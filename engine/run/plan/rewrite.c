@@ -51,7 +51,7 @@ static enum cuttle_status check_rewrite_params(const struct cuttle_rewrite_param
 	if (p->savings.center || p->savings.token_bank)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "a rewriter has no center and no token bank");
-	const enum cuttle_status status = savings_check(&p->savings, error);
+	const enum cuttle_status status = savings_check(&p->savings, false, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
 

@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-enum cuttle_status savings_check(const struct cuttle_savings *savings, struct cuttle_error *error) {
+enum cuttle_status savings_check(const struct cuttle_savings *savings, bool forced,
+                                 struct cuttle_error *error) {
 	if (savings->free_tokens > SAVINGS_MOST_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u free tokens are above %d",
 		                   savings->free_tokens, SAVINGS_MOST_TOKENS);
@@ -14,7 +15,7 @@ enum cuttle_status savings_check(const struct cuttle_savings *savings, struct cu
 	    !(savings->public_when >= 1e-6 && savings->public_when <= 1.0))
 		return status_fail(error, CUTTLE_USAGE,
 		                   "the public top probability must be in 0.000001..1");
-	if (savings->free_tokens && !savings->complete && savings->public_when == 0.0)
+	if (savings->free_tokens && !forced && !savings->complete && savings->public_when == 0.0)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "there are no free tokens without public completion or a public "
 		                   "top probability");

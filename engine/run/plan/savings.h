@@ -10,8 +10,10 @@
 /* Tokens that may be asked for, of any kind. */
 enum { SAVINGS_MOST_TOKENS = 1 << 20 };
 
-/* USAGE: a number is out of range, or free tokens have no use. */
-enum cuttle_status savings_check(const struct cuttle_savings *savings, struct cuttle_error *error);
+/* `forced`: some tokens are free as a grammar forces them. USAGE: a number is out of range, or free
+ * tokens have no use. */
+enum cuttle_status savings_check(const struct cuttle_savings *savings, bool forced,
+                                 struct cuttle_error *error);
 
 /* public_when in millionths: what a mechanism is told. */
 uint32_t savings_sure(const struct cuttle_savings *savings);
