@@ -71,6 +71,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "bias", VALUE(request.bias), .argument = "FILE",
 	 .help = "of a run with a bias: the one it had. It is public here: the odds are compared "
 	         "with the run's own claim. The control has none"},
+	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
+	 .help = "of a run with a grammar: the one it had"},
 	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},

@@ -202,7 +202,12 @@ const struct option_entry generate_options[] = {
 	{.name = "free-tokens", VALUE(request.plan.savings.free_tokens), .argument = "U",
 	 .most = 1 << 20,
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
-	         "(default T)"},
+	         "(default T, and more with --grammar)"},
+	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
+	 .help = "each text is one of this public grammar, in GBNF as llama.cpp has it. What it "
+	         "leaves no choice about is free of charge. After T tokens a text is brought to "
+	         "its end on the shortest way, or with --complete by the public prompt. See "
+	         "below"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole "
 	         "sentence, if half of it or more is left. none: every text as it was "
@@ -371,6 +376,15 @@ static const char ABOUT[] =
 	"default. With any of them each text comes with its batch and the number of its tokens "
 	"that were free. N x B references and T tokens per batch are charged whatever becomes "
 	"of them.\n\n"
+
+	"--grammar: a token may come if some text of the grammar goes on with it. So each text "
+	"is one of the grammar, whatever the model is and epsilon. Bytes that must follow are "
+	"written as the model's tokenizer writes them; they are free, and T tokens go further. "
+	"A token is refused, too, where the free tokens that are left would not be enough for "
+	"the shortest way to an end. --free-tokens is then T and two shortest texts, if it is "
+	"not given. A text that was brought to its end has the finish closed. No stop ends a "
+	"text, and no white space is cut off. The grammar is public: nothing of it may come "
+	"from the records. Its hash stands in the receipt.\n\n"
 
 	"--stop, --trim and --drop look at what was drawn and at nothing private, so they cost "
 	"nothing. A stop ends a text before it. Its line breaks may have spaces behind them. "

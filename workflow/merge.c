@@ -198,11 +198,11 @@ static enum cuttle_status settle_ledger(const struct merging *merging, const cha
 
 /* ---- the lines ------------------------------------------------------------------------------- */
 
-/* Which of the three words of output_finish it is. */
+/* Which of the words of output_finish it is. */
 static bool read_finish(const json_t *line, enum cuttle_finish *finish) {
 	const char *word;
 	if (!attest_text(line, "finish", &word)) return false;
-	for (*finish = CUTTLE_FINISH_EOS; *finish <= CUTTLE_FINISH_LENGTH; ++*finish)
+	for (*finish = CUTTLE_FINISH_EOS; *finish <= CUTTLE_FINISH_CLOSED; ++*finish)
 		if (!strcmp(word, output_finish(*finish))) return true;
 	return false;
 }

@@ -77,15 +77,27 @@ static const char *name_group_contradiction(const struct generate_request *reque
 		       "category has follows from a count of its records";
 	// With these the output has members of its own by that name.
 	const struct cuttle_savings *savings = &request->plan.savings;
-	const bool batches = savings->token_bank || savings->complete || savings->public_when > 0;
+	const bool batches = savings->token_bank || savings->complete || savings->public_when > 0 ||
+	                     request->grammar;
 	for (size_t i = 0; batches && i < request->category_field_count; i++)
 		if (!strcmp(request->category_fields[i], "batch") ||
 		    !strcmp(request->category_fields[i], "free"))
 			return "--category-field: no field can be called batch or free with "
-			       "--token-bank, --public-when or --complete";
+			       "--token-bank, --public-when, --complete or --grammar";
 	return request->texts_per_share && !request->categories
 	           ? "--num-per-category needs --category-field FIELD"
 	           : NULL;
+}
+
+/* Says what does not go with a grammar; NULL = nothing. */
+static const char *name_grammar_contradiction(const struct generate_request *request) {
+	if (!request->grammar) return NULL;
+	if (request->plan.method != CUTTLE_INVISIBLEINK)
+		return "--grammar is for --method invisibleink";
+	if (request->common.stop_count) return "--grammar says where a text ends: leave out --stop";
+	if (request->plan.savings.token_bank)
+		return "--grammar and --token-bank exclude each other: leave out one";
+	return request->trace ? "--grammar and --trace exclude each other: leave out one" : NULL;
 }
 
 /* Says what a method does not take; NULL = nothing. */
@@ -124,6 +136,7 @@ static const char *name_contradiction(const struct generate_request *request) {
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem) problem = name_shots_contradiction(request);
+	if (!problem) problem = name_grammar_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->common.unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	if (!problem && request->common.unit_key && !request->records_per_unit)
@@ -158,6 +171,7 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--clusters", request->clusters, PATH_STREAM),
 	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
+	    PATH_ALONE("--grammar", request->grammar, PATH_STREAM),
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",

@@ -62,6 +62,7 @@ struct generate_request {
 	const char *prompt_private;  /* path of an own prompt */
 	const char *categories;      /* "A,B,C" or a path (io/records/categories.h) */
 	const char *bias;            /* path of a learnt bias, its receipt beside it */
+	const char *grammar;         /* path of the texts' grammar, GBNF; NULL = any text */
 	const char *trace;           /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */

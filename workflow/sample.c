@@ -42,6 +42,7 @@ static const char *name_sample_fault(const struct generate_request *request) {
 	if (plan->savings.token_bank || plan->savings.complete || plan->savings.public_when > 0)
 		return "-B 0: all tokens are free; leave out --token-bank, --complete and "
 		       "--public-when";
+	if (request->grammar) return "-B 0 writes any text: leave out --grammar";
 	return request->filters.drop[FILTER_UNLIKELY]
 	           ? "-B 0: --drop unlikely is for texts that references say something in"
 	           : NULL;

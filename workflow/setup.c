@@ -327,7 +327,12 @@ enum cuttle_status setup_category_bias(const struct setup *setup, size_t categor
 static enum cuttle_status make_setup_plan(const struct generate_request *request,
                                           struct setup *setup, struct cuttle_error *error) {
 	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
+	const struct cuttle_grammar *const grammars[] = {setup->grammar.grammar};
 	params.spread = (uint32_t)setup->receipt.unit.weight;
+	if (grammars[0]) {
+		params.grammars = grammars;
+		params.grammar_count = 1;
+	}
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
@@ -413,7 +418,7 @@ static bool was_begun(const struct generate_request *request, const char *finger
  */
 static enum cuttle_status follow_standing(const struct generate_request *request,
                                           struct setup *setup, struct cuttle_error *error) {
-	if (request->common.stop_count) return CUTTLE_OK;
+	if (request->common.stop_count || !setup->receipt.stops.given) return CUTTLE_OK;
 	const struct cuttle_stops stops = setup->receipt.stops;
 	char fingerprint[HASH_TEXT];
 	memcpy(fingerprint, setup->fingerprint, sizeof fingerprint);
@@ -442,9 +447,11 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
 	setup->receipt.stops = setup->stop.stops;
+	memcpy(setup->receipt.grammar_sha256, setup->grammar.sha256, HASH_TEXT);
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
+	if (setup->grammar.grammar) setup->receipt.filters.trim = false; // none is cut short
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
@@ -480,7 +487,9 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	enum cuttle_status status = setup_read(request, setup, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
-	if (!status)
+	if (!status) status = grammar_choice_read(request->grammar, &setup->grammar, error);
+	// A grammar says where its texts end.
+	if (!status && !setup->grammar.grammar)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,
 		                          setup->plain, setup->example_count,
 		                          request->plan.form == CUTTLE_CONTINUE &&
@@ -507,6 +516,7 @@ void generate_free(struct setup *setup) {
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	stop_choice_free(&setup->stop);
+	grammar_choice_free(&setup->grammar);
 	free(setup->counts);
 	free(setup->seats);
 	free(setup->prompt_public);

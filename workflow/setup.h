@@ -15,6 +15,7 @@
 #include "topics/clusters.h"
 #include "io/receipts/bias.h"
 #include "io/receipts/receipt.h"
+#include "workflow/grammar_choice.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
 #include "workflow/stop_choice.h"
@@ -85,6 +86,7 @@ struct setup {
 	size_t shown_count;
 	size_t examples_per_text; /* E; 0 = all */
 	struct stop_choice stop;  /* where texts end */
+	struct grammar_choice grammar;
 	/* Of two rounds the room for texts of the first; its count is 0 = one round. */
 	struct cuttle_drawn drawn;
 };
@@ -100,8 +102,8 @@ enum cuttle_status setup_read(const struct generate_request *request, struct set
  * beyond the year 9999; the request is not what its shard's run was opened with. LEDGER: run.json
  * contradicts itself. INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or
  * there are more than 1024. The clusters are of another model. Else as file_read, records_read,
- * categories_read, clusters_file_read, clusters_find, signature_open, lot_choice_make and
- * cuttle_plan_make. NOMEM.
+ * categories_read, clusters_file_read, clusters_find, grammar_choice_read, signature_open,
+ * lot_choice_make and cuttle_plan_make. NOMEM.
  */
 enum cuttle_status generate_open(const struct generate_request *request,
                                  const struct setup_model *opened, struct setup *setup,

@@ -54,10 +54,10 @@ char *shards_file(const char *folder) {
 
 enum cuttle_status shards_folder(const struct generate_request *request, const char *folder,
                                  struct cuttle_error *error) {
-	const char *const read[] = {request->common.input,  request->common.model,
-	                            request->common.ledger, request->public_examples,
-	                            request->prompt_public, request->prompt_private,
-	                            request->categories,    request->common.sign};
+	const char *const read[] = {
+	    request->common.input,    request->common.model,  request->common.ledger,
+	    request->public_examples, request->prompt_public, request->prompt_private,
+	    request->categories,      request->common.sign,   request->grammar};
 	bool made;
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
 		if (shard_inside(folder, read[i]))

@@ -18,8 +18,8 @@ struct cuttle_trace;       /* trace.h */
 
 /* Why a text ended. */
 enum cuttle_finish {
-	CUTTLE_FINISH_EOS,   /* the model ended the text */
-	CUTTLE_FINISH_STOP,  /* the stop string was drawn */
+	CUTTLE_FINISH_EOS,    /* the model ended the text */
+	CUTTLE_FINISH_STOP,   /* the stop string was drawn */
 	CUTTLE_FINISH_LENGTH, /* the tokens were used up */
 	CUTTLE_FINISH_CLOSED  /* the tokens were used up, and the grammar's shortest way to an end
 	                         was taken */

@@ -599,9 +599,10 @@ int output_token(struct output *output, size_t text, uint32_t step, int32_t toke
 }
 
 const char *output_finish(enum cuttle_finish finish) {
-	return finish == CUTTLE_FINISH_EOS    ? "eos"
-	       : finish == CUTTLE_FINISH_STOP ? "stop"
-	                                      : "length";
+	return finish == CUTTLE_FINISH_EOS      ? "eos"
+	       : finish == CUTTLE_FINISH_STOP   ? "stop"
+	       : finish == CUTTLE_FINISH_CLOSED ? "closed"
+	                                        : "length";
 }
 
 static void add_word(json_t **line, const char *key, const char *word) {

@@ -439,6 +439,20 @@ static bool take_rounds(struct attested *attested, void *at) {
 	return !member || (attest_number(member, "examples", places) && *places >= 2);
 }
 
+/* A run of any text has no such member. */
+static json_t *add_grammar(json_t *object, const void *at) {
+	const char *sha256 = ((const struct receipt *)at)->grammar_sha256;
+	if (!*sha256) return object;
+	return jsonout_extend(object,
+	                      &(struct jsonout_member){"grammar_sha256", json_string(sha256)}, 1);
+}
+
+static bool take_grammar(struct attested *attested, void *at) {
+	return !json_object_get(attested->root, "grammar_sha256") ||
+	       attest_hash(attested->root, "grammar_sha256",
+	                   ((struct receipt *)at)->grammar_sha256);
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static json_t *add_clusters(json_t *object, const void *at) {
@@ -493,6 +507,7 @@ static const struct member MEMBERS[] = {
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
+    {"grammar_sha256", MEMBER_PART, .add = add_grammar, .take = take_grammar},
     {"isa", MEMBER_ISA, FIELD(isa)},
     {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_filters, .take = take_filters},

@@ -96,7 +96,8 @@ static enum cuttle_status run_params(struct cuttle_model *model,
 static struct cuttle_grammar *read_grammar(const char *gbnf) {
 	struct cuttle_grammar *grammar;
 	struct cuttle_error error;
-	if (cuttle_grammar_read(gbnf, strlen(gbnf), &grammar, &error)) fail_msg("%s", error.message);
+	if (cuttle_grammar_read(gbnf, strlen(gbnf), &grammar, &error))
+		fail_msg("%s", error.message);
 	return grammar;
 }
 
@@ -191,7 +192,8 @@ static void every_text_is_of_its_grammar(void **state) {
 static void forced_tokens_are_free(void **state) {
 	(void)state;
 	struct cuttle_model *model = open_model();
-	struct cuttle_grammar *forced = read_grammar(grammars[4]), *choice = read_grammar(grammars[0]);
+	struct cuttle_grammar *forced = read_grammar(grammars[4]),
+	                      *choice = read_grammar(grammars[0]);
 	const struct cuttle_grammar *const one[] = {forced}, *const other[] = {choice};
 	static struct written written;
 	struct cuttle_plan_params params = seeded_params(3);

@@ -187,6 +187,8 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
+	if (setup->grammar.grammar)
+		printf("grammar       of each text; what it leaves no choice about is free\n");
 	print_savings(guarantee);
 	print_rounds(setup);
 	print_filters(&setup->receipt.filters);

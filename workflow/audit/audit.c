@@ -100,6 +100,8 @@ static const char *name_audit_fault(const struct audit_request *r) {
 		return "references that the run did not read, of the same kind: --held-out FILE";
 	if (rule->texts && r->run.bias)
 		return "--bias is of audits that draw texts, or go through them again";
+	if (r->texts && r->run.grammar)
+		return "--grammar is of audits that draw texts: leave out --texts";
 	if (lot && !r->members) return "what --draw wrote before the run: --members FILE";
 	if (r->action == AUDIT_INVERT && !r->words)
 		return "the words file of the perturbed texts: --words FILE";
@@ -148,6 +150,7 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--words", r->words, PATH_FILE),
 	    PATH_ALONE("--receipt", r->receipt, PATH_STREAM),
 	    {"--bias", r->run.bias, PATH_FILE, learnt, {NULL}},
+	    PATH_ALONE("--grammar", r->run.grammar, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", r->run.prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", r->run.prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
@@ -288,7 +291,11 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 	plan->savings = g->savings;
 	// A game is one text; its batch spends as much as one with a bank.
 	plan->savings.token_bank = false;
-	return CUTTLE_OK;
+	return !*s->claimed->grammar_sha256 || s->run.grammar
+	           ? CUTTLE_OK
+	           : io_fail(s->error, CUTTLE_INPUT,
+	                     "%s is of a run with a grammar: give it with --grammar FILE",
+	                     file_shown(s->request->receipt));
 }
 
 /* INPUT: the receipt is of a run whose prompts hold more than references. */
@@ -304,7 +311,8 @@ static enum cuttle_status refuse_prompts(const struct audit_state *s) {
 	return CUTTLE_OK;
 }
 
-/* INPUT: the receipt is of another model, other prompts, or another bias or clip than the plan. */
+/* INPUT: the receipt is of another model, other prompts, or another bias, grammar or clip than the
+ * plan. */
 static enum cuttle_status compare_promise(struct audit_state *s) {
 	const struct receipt *claimed = s->claimed, *made = &s->setup.receipt;
 	const char *other = NULL;
@@ -321,6 +329,8 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	                         made->guarantee.method_params.record_budget))
 		other = "budget of a record";
 	else if (strcmp(claimed->bias.sha256, s->bias.sha256) != 0) other = "bias, or none";
+	else if (strcmp(claimed->grammar_sha256, made->grammar_sha256) != 0)
+		other = "grammar, or none (--grammar)";
 	return other ? io_fail(s->error, CUTTLE_INPUT, "%s is of a run with another %s",
 	                       file_shown(s->request->receipt), other)
 	             : CUTTLE_OK;
@@ -379,6 +389,8 @@ static enum cuttle_status make_control_plan(struct audit_state *s) {
 	plan->gain = 0;
 	plan->top_k = 0;
 	plan->savings.public_when = 0;
+	if (run.grammar) plan->savings.free_tokens = 0;
+	run.grammar = NULL; // Its texts may be any.
 	plan->method = CUTTLE_NONE;
 	cuttle_method_params_none(&plan->method_params);
 	plan->method_params.not_private = true;

@@ -75,8 +75,9 @@ static void explain_savings(struct telling *t, const struct cuttle_savings *savi
 	if (savings->free_tokens)
 		TELL_KEPT(t,
 		          "Up to %u tokens of a batch were drawn without looking at a reference, "
-		          "which costs nothing:%s%s.",
+		          "which costs nothing%s%s%s.",
 		          (unsigned)savings->free_tokens,
+		          savings->complete || savings->public_when > 0 ? ":" : "",
 		          savings->public_when > 0 ? " where the public prompt was sure" : "",
 		          !savings->complete         ? ""
 		          : savings->public_when > 0 ? ", and after the last paid token"
@@ -96,6 +97,7 @@ static void explain_unchecked(struct telling *t, const char *also) {
 	    {files->dropped, " dropped_sha256 "},
 	    {files->model, " model_bytes model_sha256 "},
 	    {files->words, " words_sha256 "},
+	    {files->grammar, " grammar_sha256 "},
 	    {files->bias, " bias "},
 	    {files->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
 	                    "unit_key unit_limited unit_weight "},
@@ -143,6 +145,8 @@ static void explain_files(struct telling *t) {
 	else tell_uncompared(t, "model", "--model");
 	if (v->bias && files->bias) TELL_ABOUT(t, "bias", "this is its bias, whose receipt holds");
 	else if (v->bias) tell_uncompared(t, "bias", "--bias");
+	if (v->grammar_sha256 && files->grammar) TELL_ABOUT(t, "grammar", "this is its grammar");
+	else if (v->grammar_sha256) tell_uncompared(t, "grammar", "--grammar");
 	if (v->dataset) TELL_ABOUT(t, "data set", "%s", v->dataset);
 	if (!*v->ledger.entry) TELL_ABOUT(t, "ledger", "nobody counted");
 	else
@@ -300,6 +304,10 @@ static void explain_receipt(struct telling *t) {
 	          "%s and drawing are exact integer arithmetic; how a text turned out changes "
 	          "nothing of this, nor does it cost less.",
 	          guarantee->clip_fixed ? "Clipping" : "Mixing");
+	if (t->v->grammar_sha256)
+		TELL_KEPT(t, "Each text is one of a public grammar. What that leaves no choice "
+		             "about was written without looking at a reference, which costs "
+		             "nothing.");
 	explain_savings(t, &guarantee->savings, guarantee->gain);
 	if (receipt->places_of_rounds)
 		TELL_KEPT(t,

@@ -26,6 +26,7 @@ struct verification {
 	const char *model_sha256; /* "" = the run had no model */
 	uint64_t model_bytes;
 	const char *words_sha256;        /* of the words file; NULL = the run had none */
+	const char *grammar_sha256;      /* of the texts' grammar; NULL = the run had none */
 	const char *dropped_sha256;      /* of the texts that were dropped; NULL = none could be */
 	const struct receipt_bias *bias; /* a learnt bias that was added; NULL = none */
 	const char *dataset;             /* NULL = none */
@@ -42,6 +43,7 @@ struct verification_files {
 	const char *dropped; /* texts that were dropped */
 	const char *model;
 	const char *words;
+	const char *grammar;
 	const char *parent; /* receipt of the output that an expansion expanded */
 	const char *bias;   /* the learnt bias, its receipt beside it */
 	const char *ledger;

@@ -216,7 +216,7 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 	                 terms.unpaid ? transcript->rules.tokens : transcript->spent);
 	if (step.allowed) mechanism->allow(mechanism->self, step.allowed);
 	status = mechanism->open(mechanism->self, source->public_row(source->self, slot),
-	                    transcript_may_add(transcript, -1), &wanted);
+	                         transcript_may_add(transcript, -1), &wanted);
 	if (status) return status;
 	if (wanted.count) {
 		const bool every = wanted.place == DP_EVERY_PLACE;

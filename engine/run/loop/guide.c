@@ -106,8 +106,7 @@ static bool spells(const struct guide *guide, const int32_t *ids, size_t count, 
 static void queue_forced(struct guide *guide, struct guided *text) {
 	char bytes[FORCED_BYTES];
 	size_t count = 0;
-	const size_t size =
-	    automaton_forced(guide->automaton, text->state, bytes, sizeof bytes);
+	const size_t size = automaton_forced(guide->automaton, text->state, bytes, sizeof bytes);
 	text->queued = text->taken = 0;
 	if (!size || vocab_tokenize_piece(guide->vocab, VOCAB_TEXT, bytes, size, false, text->queue,
 	                                  FORCED_BYTES + 1, &count, NULL))
@@ -164,8 +163,7 @@ bool guide_next(struct guide *guide, size_t number, const struct transcript *tra
 	}
 	struct mask_answer answer;
 	const bool closes = transcript_is_spent(transcript) && !guide->goes_on;
-	if (!(closes ? ask_closing(guide, text, &answer)
-	             : ask_tokens(guide, text, f, &answer)))
+	if (!(closes ? ask_closing(guide, text, &answer) : ask_tokens(guide, text, f, &answer)))
 		return false;
 	// Tokens that end a text are all the same end.
 	if (answer.count == 1 || !answer.going) step->forced = first_allowed(guide, &answer);

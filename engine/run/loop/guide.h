@@ -6,10 +6,11 @@
 //     guide_next(guide, i, transcript, &step);      which tokens may come next
 //     guide_took(guide, i, token);                  this one did
 //
-// The plan has checked the grammar (engine/run/plan/grammars.h). Bytes that must follow are written as the model's own tokenizer writes them, and are free. Before
-// T tokens are spent any token of the grammar may come that leaves the text enough free tokens for
-// its end. Afterwards a text ends on a shortest way, or, where it may go on, as before. So each
-// text is one of the grammar, and ends by itself.
+// The plan has checked the grammar (engine/run/plan/grammars.h). Bytes that must follow are written
+// as the model's own tokenizer writes them, and are free. Before T tokens are spent any token of
+// the grammar may come that leaves the text enough free tokens for its end. Afterwards a text ends
+// on a shortest way, or, where it may go on, as before. So each text is one of the grammar, and
+// ends by itself.
 #ifndef CUTTLE_ENGINE_RUN_LOOP_GUIDE_H
 #define CUTTLE_ENGINE_RUN_LOOP_GUIDE_H
 

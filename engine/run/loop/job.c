@@ -108,8 +108,7 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
                                 const struct logit_source *source, struct cuttle_error *error) {
 	struct plan_job of = {.plan = plan, .job = job};
 	const struct cuttle_savings *savings = &plan->guarantee.savings;
-	const struct cuttle_grammar *grammar =
-	    plan->grammars ? plan->grammars[job->heading] : NULL;
+	const struct cuttle_grammar *grammar = plan->grammars ? plan->grammars[job->heading] : NULL;
 	const struct generation generation = {
 	    .model = plan->model,
 	    .rules = {.vocab = plan->model->vocab,

@@ -115,8 +115,8 @@ static bool ends_text(struct transcript *t, int32_t token, size_t before) {
 		t->finish = CUTTLE_FINISH_EOS;
 		return true;
 	}
-	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1 && !t->rules.exact, t->raw, t->raw_capacity,
-	                 &t->raw_size);
+	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1 && !t->rules.exact, t->raw,
+	                 t->raw_capacity, &t->raw_size);
 	REQUIRE(t->raw_size <= t->raw_capacity);
 	if (!t->rules.stops) return false;
 	const size_t found = stops_find(t->rules.stops, t->raw, t->raw_size, before);

@@ -28,7 +28,7 @@ struct worlds {
 	// The step in progress.
 	size_t slot;
 	const float *public_row; /* the loop's, valid until its next append */
-	const uint8_t *allowed; /* the loop's, valid until its next step; NULL = every token */
+	const uint8_t *allowed;  /* the loop's, valid until its next step; NULL = every token */
 	bool may_be_free;
 	uint32_t places, spent;
 	struct dp_wanted wanted;

@@ -53,8 +53,8 @@ enum cuttle_status grammars_check(const struct cuttle_plan_params *p, const stru
 		if (!status && least > longest) longest = least;
 	}
 	if (status) return status;
-	const uint64_t chosen = p->savings.free_tokens ? p->savings.free_tokens
-	                                               : p->tokens + 2 * longest;
+	const uint64_t chosen =
+	    p->savings.free_tokens ? p->savings.free_tokens : p->tokens + 2 * longest;
 	if (chosen > SAVINGS_MOST_TOKENS)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "the grammar's shortest text has %llu bytes, which is too long",
