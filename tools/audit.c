@@ -73,6 +73,8 @@ static const struct option_entry OPTIONS[] = {
 	         "with the run's own claim. The control has none"},
 	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
 	 .help = "of a run with a grammar: the one it had"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "of a run with a schema: the one it had"},
 	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},

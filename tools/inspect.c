@@ -136,6 +136,7 @@ static const char *const STATE_KEYS[RECORD_STATES] = {
     [RECORD_NAN] = "nan",
     [RECORD_HALF_PAIR] = "half_pair",
     [RECORD_NOT_TEXT] = "not_text",
+    [RECORD_MISFIT] = "misfit",
     [RECORD_NOT_UTF8] = "not_utf8",
     [RECORD_TOO_LONG] = "too_long",
     [RECORD_OPEN_QUOTE] = "open_quote",

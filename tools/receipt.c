@@ -29,6 +29,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the words file of cuttle perturb: its hash must be the receipt's"},
 	{.name = "grammar", VALUE(files.grammar), .argument = "FILE",
 	 .help = "the grammar of the texts: its hash must be the receipt's"},
+	{.name = "schema", VALUE(files.schema), .argument = "FILE",
+	 .help = "the schema of the records: its hash must be the receipt's"},
 	{.name = "bias", VALUE(files.bias), .argument = "FILE",
 	 .help = "the bias of cuttle learn: its hash must be the receipt's, and its own receipt, "
 	         "beside it, must hold and promise what this one says"},
@@ -123,6 +125,7 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	    PATH_ALONE("--model", values.files.model, PATH_MODEL),
 	    PATH_ALONE("--words", values.files.words, PATH_FILE),
 	    PATH_ALONE("--grammar", values.files.grammar, PATH_FILE),
+	    PATH_ALONE("--schema", values.files.schema, PATH_FILE),
 	    PATH_ALONE("--parent", values.files.parent, PATH_FILE),
 	    PATH_ALONE("--bias", values.files.bias, PATH_FILE),
 	    PATH_ALONE("--key", values.key, PATH_FILE),

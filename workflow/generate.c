@@ -230,6 +230,7 @@ static void set_generate_terms(void *user, struct system_terms *terms) {
 	                                        .private_output = guarantee->private_output,
 	                                        .batches = guarantee->savings.token_bank ||
 	                                                   guarantee->savings.free_tokens > 0,
+	                                        .objects = setup->grammar.schema != NULL,
 	                                        .filters = request->filters,
 	                                        .scale = &state->likelihood.scale,
 	                                        .lots = setup->lots.count ? &state->lots : NULL,

@@ -102,6 +102,7 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 	                                .limit = receipt->unit.limited ? receipt->unit.weight : 0};
 	struct records_request wanted = {.path = request->common.input,
 	                                 .field = request->text_field,
+	                                 .schema = setup->grammar.schema,
 	                                 .id_field = request->common.unit_key,
 	                                 .id_is_owner = true,
 	                                 .all_columns = true,

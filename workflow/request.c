@@ -78,7 +78,7 @@ static const char *name_group_contradiction(const struct generate_request *reque
 	// With these the output has members of its own by that name.
 	const struct cuttle_savings *savings = &request->plan.savings;
 	const bool batches = savings->token_bank || savings->complete || savings->public_when > 0 ||
-	                     request->grammar;
+	                     generate_guided(request);
 	for (size_t i = 0; batches && i < request->category_field_count; i++)
 		if (!strcmp(request->category_fields[i], "batch") ||
 		    !strcmp(request->category_fields[i], "free"))
@@ -89,15 +89,39 @@ static const char *name_group_contradiction(const struct generate_request *reque
 	           : NULL;
 }
 
-/* Says what does not go with a grammar; NULL = nothing. */
+/* Whether the file is CSV or TSV, whose rows are no objects. */
+static bool is_table(const char *path, enum records_format format) {
+	const struct records_request wanted = {.path = path, .format = format};
+	return path && records_are_csv(&wanted);
+}
+
+/* Says what does not go with a grammar, or a schema; NULL = nothing. */
 static const char *name_grammar_contradiction(const struct generate_request *request) {
-	if (!request->grammar) return NULL;
+	if (!generate_guided(request)) return NULL;
+	if (request->grammar && request->schema)
+		return "--grammar and --schema exclude each other: leave out one";
 	if (request->plan.method != CUTTLE_INVISIBLEINK)
-		return "--grammar is for --method invisibleink";
-	if (request->common.stop_count) return "--grammar says where a text ends: leave out --stop";
+		return "--grammar and --schema are for --method invisibleink";
+	if (request->common.stop_count)
+		return "--grammar and --schema say where a text ends: leave out --stop";
 	if (request->plan.savings.token_bank)
-		return "--grammar and --token-bank exclude each other: leave out one";
-	return request->trace ? "--grammar and --trace exclude each other: leave out one" : NULL;
+		return "--token-bank writes texts of no grammar: leave it out, or --grammar and "
+		       "--schema";
+	if (request->trace)
+		return "--trace is of texts of no grammar: leave it out, or --grammar and --schema";
+	if (!request->schema) return NULL;
+	if (strcmp(request->text_field, "text") != 0 || request->examples_field)
+		return "--schema reads whole records: leave out --text-field and --examples-field";
+	if (is_table(request->common.input, request->input_format) ||
+	    is_table(request->public_examples, RECORDS_AUTO))
+		return "--schema reads objects, as JSONL has them: make a line of each row first";
+	if (request->output_format == OUTPUT_CSV)
+		return "--schema writes objects: give -o FILE.jsonl";
+	if (request->category_field_count || request->clusters)
+		return "--schema and --category-field or --clusters exclude each other: leave out "
+		       "one";
+	return request->rounds > 1 ? "--schema and --rounds 2 exclude each other: leave out one"
+	                           : NULL;
 }
 
 /* Says what a method does not take; NULL = nothing. */
@@ -172,6 +196,7 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	    PATH_ALONE("--clusters", request->clusters, PATH_STREAM),
 	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--grammar", request->grammar, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",

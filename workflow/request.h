@@ -63,6 +63,7 @@ struct generate_request {
 	const char *categories;      /* "A,B,C" or a path (io/records/categories.h) */
 	const char *bias;            /* path of a learnt bias, its receipt beside it */
 	const char *grammar;         /* path of the texts' grammar, GBNF; NULL = any text */
+	const char *schema;          /* path of a JSON Schema that each record is one of; NULL */
 	const char *trace;           /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
@@ -90,6 +91,11 @@ void generate_default(struct generate_request *request);
 /* Whether records have categories that stay private, or clusters, which do. */
 static inline bool generate_private(const struct generate_request *request) {
 	return (request->categories && !request->category_public) || request->clusters;
+}
+
+/* Whether each text is one of a grammar. */
+static inline bool generate_guided(const struct generate_request *request) {
+	return request->grammar || request->schema;
 }
 
 /* Whether owners have lots: how many there are is private. */

@@ -42,7 +42,8 @@ static const char *name_sample_fault(const struct generate_request *request) {
 	if (plan->savings.token_bank || plan->savings.complete || plan->savings.public_when > 0)
 		return "-B 0: all tokens are free; leave out --token-bank, --complete and "
 		       "--public-when";
-	if (request->grammar) return "-B 0 writes any text: leave out --grammar";
+	if (generate_guided(request))
+		return "-B 0 writes texts of no grammar: leave out --grammar and --schema";
 	return request->filters.drop[FILTER_UNLIKELY]
 	           ? "-B 0: --drop unlikely is for texts that references say something in"
 	           : NULL;

@@ -146,6 +146,7 @@ static enum cuttle_status read_examples(const struct generate_request *request, 
 	    .path = path,
 	    .field = request->examples_field ? request->examples_field : request->text_field,
 	    .option = "--examples-field",
+	    .schema = setup->grammar.schema,
 	    .limit = MOST_EXAMPLES + 1,
 	    .labels = request->category_fields,
 	    .label_count = request->category_field_count};
@@ -168,7 +169,10 @@ static enum cuttle_status read_examples(const struct generate_request *request, 
 		status = name_cluster(setup, text, size, &heading, error);
 		if (status) break;
 		// Examples are public. So a wrong one is an error, as it never is for a reference.
-		if (!text || !size || memchr(text, 0, size))
+		if (!text && setup->grammar.schema)
+			status = io_fail(error, CUTTLE_INPUT, "%s: record %zu is one %s", path, i,
+			                 records_state_words(records_state(records, i)));
+		else if (!text || !size || memchr(text, 0, size))
 			status = io_fail(
 			    error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s: %s%s",
 			    path, i, wanted.field, records_state_words(records_state(records, i)),
@@ -223,6 +227,9 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 		                                            request->category_public,
 		                                            request->plan.insecure},
 		                    &setup->bias, error);
+	if (!status)
+		status =
+		    grammar_choice_read(request->grammar, request->schema, &setup->grammar, error);
 	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
@@ -447,7 +454,8 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
 	setup->receipt.stops = setup->stop.stops;
-	memcpy(setup->receipt.grammar_sha256, setup->grammar.sha256, HASH_TEXT);
+	memcpy(setup->grammar.schema ? setup->receipt.schema_sha256 : setup->receipt.grammar_sha256,
+	       setup->grammar.sha256, HASH_TEXT);
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
@@ -487,7 +495,6 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	enum cuttle_status status = setup_read(request, setup, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
-	if (!status) status = grammar_choice_read(request->grammar, &setup->grammar, error);
 	// A grammar says where its texts end.
 	if (!status && !setup->grammar.grammar)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,

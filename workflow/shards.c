@@ -35,6 +35,8 @@ const char *shards_fault(const struct generate_request *request) {
 		return "--drop unlikely needs the model where shards are merged; leave it "
 		       "out, or write the run on one machine";
 	if (request->trace) return "--trace is for a run on one machine";
+	if (request->schema)
+		return "--schema is for a run on one machine: give --grammar, or leave it out";
 	if (request->common.receipt)
 		return "--receipt is for a run on one machine; a shard's receipt stands "
 		       "beside its texts";
@@ -54,10 +56,11 @@ char *shards_file(const char *folder) {
 
 enum cuttle_status shards_folder(const struct generate_request *request, const char *folder,
                                  struct cuttle_error *error) {
-	const char *const read[] = {
-	    request->common.input,    request->common.model,  request->common.ledger,
-	    request->public_examples, request->prompt_public, request->prompt_private,
-	    request->categories,      request->common.sign,   request->grammar};
+	const char *const read[] = {request->common.input,  request->common.model,
+	                            request->common.ledger, request->public_examples,
+	                            request->prompt_public, request->prompt_private,
+	                            request->categories,    request->common.sign,
+	                            request->grammar,       request->schema};
 	bool made;
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
 		if (shard_inside(folder, read[i]))

@@ -638,9 +638,29 @@ static json_t *make_text_line(const struct output *output, const struct cuttle_t
 	return line;
 }
 
+/* Writes a text that is an object as its line: numbers stay as they were drawn. */
+static int append_text_object(struct output *output, const struct cuttle_text *text,
+                              enum filter_rule rule) {
+	const bool stamped = !output->request.private_output, dropped = rule != FILTER_KEEP,
+	           empty = text->size == 2;
+	char *line;
+	if (text->size > INT32_MAX) return note_problem(output, "", ENOMEM);
+	const int size = asprintf(&line, "%.*s%s%s%s%s%s%s}\n", (int)text->size - 1, text->text,
+	                          empty || !(stamped || dropped) ? "" : ", ",
+	                          stamped ? "\"private\": false, \"note\": \"NOT PRIVATE\"" : "",
+	                          stamped && dropped ? ", " : "", dropped ? "\"dropped\": \"" : "",
+	                          dropped ? filters_name(rule) : "", dropped ? "\"" : "");
+	if (size < 0) return note_problem(output, "", ENOMEM);
+	const int status = dropped ? append_dropped(output, line, (size_t)size)
+	                           : append_output(output, line, (size_t)size);
+	free(line);
+	return status;
+}
+
 /* Writes the line of a text, or of a dropped one with the rule that dropped it. */
 static int append_json_line(struct output *output, const struct cuttle_text *text,
                             enum filter_rule rule) {
+	if (output->request.objects) return append_text_object(output, text, rule);
 	json_t *line = output->request.line ? output->request.line(output->request.user, text)
 	                                    : make_text_line(output, text);
 	if (line && !output->request.private_output) {

@@ -87,7 +87,8 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
 		right &= attest_real(root, "public_when", &savings->public_when) &&
 		         savings->public_when <= 1;
 	const bool any = savings->complete || savings->public_when > 0 ||
-	                 json_object_get(root, "grammar_sha256"),
+	                 json_object_get(root, "grammar_sha256") ||
+	                 json_object_get(root, "schema_sha256"),
 	           named = json_object_get(root, "free_tokens");
 	right &=
 	    any == named && (!named || (attest_number(root, "free_tokens", &savings->free_tokens) &&

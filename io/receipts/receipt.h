@@ -91,12 +91,13 @@ struct receipt {
 	const struct cuttle_lots *seats;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
-	char grammar_sha256[HASH_TEXT]; /* of the file; "" = texts may be any */
-	size_t texts;                   /* of the run; with a token bank, its batches */
-	const char *isa;                /* the kernels' instruction set */
-	bool trace;                     /* private diagnostics were written beside the output */
-	struct filters filters;         /* what is done with a text once it is drawn */
-	struct cuttle_stops stops;      /* where texts end; not given = as the form says */
+	/* Of the file that says which texts there are: at most one of them is not "". */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT];
+	size_t texts;              /* of the run; with a token bank, its batches */
+	const char *isa;           /* the kernels' instruction set */
+	bool trace;                /* private diagnostics were written beside the output */
+	struct filters filters;    /* what is done with a text once it is drawn */
+	struct cuttle_stops stops; /* where texts end; not given = as the form says */
 	/* Of two rounds how many examples a prompt shows; half of them, rounded down, may be texts
 	 * of the first round. 0 = one round. */
 	uint32_t places_of_rounds;

@@ -441,16 +441,23 @@ static bool take_rounds(struct attested *attested, void *at) {
 
 /* A run of any text has no such member. */
 static json_t *add_grammar(json_t *object, const void *at) {
-	const char *sha256 = ((const struct receipt *)at)->grammar_sha256;
+	const struct receipt *receipt = at;
+	const bool schema = *receipt->schema_sha256;
+	const char *sha256 = schema ? receipt->schema_sha256 : receipt->grammar_sha256;
 	if (!*sha256) return object;
-	return jsonout_extend(object,
-	                      &(struct jsonout_member){"grammar_sha256", json_string(sha256)}, 1);
+	const struct jsonout_member member = {schema ? "schema_sha256" : "grammar_sha256",
+	                                      json_string(sha256)};
+	return jsonout_extend(object, &member, 1);
 }
 
 static bool take_grammar(struct attested *attested, void *at) {
-	return !json_object_get(attested->root, "grammar_sha256") ||
-	       attest_hash(attested->root, "grammar_sha256",
-	                   ((struct receipt *)at)->grammar_sha256);
+	struct receipt *receipt = at;
+	const json_t *root = attested->root;
+	const bool grammar = json_object_get(root, "grammar_sha256"),
+	           schema = json_object_get(root, "schema_sha256");
+	return !(grammar && schema) &&
+	       (!grammar || attest_hash(root, "grammar_sha256", receipt->grammar_sha256)) &&
+	       (!schema || attest_hash(root, "schema_sha256", receipt->schema_sha256));
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -507,7 +514,7 @@ static const struct member MEMBERS[] = {
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
-    {"grammar_sha256", MEMBER_PART, .add = add_grammar, .take = take_grammar},
+    {.kind = MEMBER_PART, .add = add_grammar, .take = take_grammar},
     {"isa", MEMBER_ISA, FIELD(isa)},
     {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_filters, .take = take_filters},

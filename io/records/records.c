@@ -17,6 +17,7 @@
 #include "io/disk/secrecy.h"
 #include "io/records/source.h"
 #include <jansson.h>
+#include "io/schema/record.h"
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ enum {
 	NONE = -1,      /* no column, or no character */
 	JSON = 3 << 25, /* bytes that jansson may take for one record: 96 MiB. A line that is one
 	                   text never needs so many. */
+	FORM = 1 << 25, /* bytes of a record in its schema's form, before more memory is asked for:
+	                   a line of 16 MiB and what JSON adds */
 	WORD = 1024,    /* bytes of an id or a label at most, where texts are cut */
 	WORD_JSON = 6 * WORD + 2 /* bytes of that id as JSON at most: \u0001 for each byte, and two
 	                            quotes */
@@ -45,6 +48,7 @@ enum { TEXT, ID, LABELS };
 struct records {
 	struct arena texts, spans;
 	struct arena room; /* empty when all are read */
+	struct arena form; /* likewise: a record in its schema's form */
 	size_t width;      /* spans in a row */
 	size_t most;       /* bytes kept of a text at most; 0 = any number */
 	size_t each;       /* bytes kept of a record at most; of no meaning when `most` is 0 */
@@ -137,9 +141,18 @@ static bool is_blank(const char *text, size_t size) {
 	return !size;
 }
 
+/* Keeps an object that fits the schema as its text. */
+static bool keep_object(struct records *records, struct span *span, const struct schema *schema,
+                        const json_t *root) {
+	bool fits;
+	records->form.used = 0;
+	return !schema_record(schema, root, &records->form, &fits) &&
+	       (!fits || keep_text(records, span, records->form.bytes, records->form.used));
+}
+
 /* For a line without a text: why it has none. `root` is the line as JSON, NULL = it is not. */
-static enum record_state state_of_line(const char *line, size_t size, const json_t *root,
-                                       const json_t *text) {
+static enum record_state state_of_line(const struct records_request *request, const char *line,
+                                       size_t size, const json_t *root, const json_t *text) {
 	if (is_blank(line, size)) return RECORD_BLANK;
 	if (!utf8_valid(line, size)) return RECORD_NOT_UTF8;
 	if (!root) {
@@ -149,6 +162,7 @@ static enum record_state state_of_line(const char *line, size_t size, const json
 		                                     : RECORD_NOT_JSON;
 	}
 	if (!json_is_object(root)) return RECORD_NOT_JSON;
+	if (request->schema) return RECORD_MISFIT;
 	return text ? RECORD_NOT_TEXT : RECORD_NO_FIELD;
 }
 
@@ -183,13 +197,16 @@ static bool add_json(struct records *records, const struct records_request *requ
                      const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
 	json_t *root = parse_record(records, line, size);
-	const json_t *text = json_object_get(root, request->field);
+	const json_t *text = request->schema ? NULL : json_object_get(root, request->field);
 	bool kept = true;
-	row[TEXT].state = source->cut ? RECORD_TOO_LONG : state_of_line(line, size, root, text);
+	row[TEXT].state =
+	    source->cut ? RECORD_TOO_LONG : state_of_line(request, line, size, root, text);
 	if (request->on_field) tell_fields(request, root);
 	if (json_is_string(text))
 		kept = keep_text(records, &row[TEXT], json_string_value(text),
 		                 json_string_length(text));
+	if (request->schema && json_is_object(root) && !source->cut)
+		kept = keep_object(records, &row[TEXT], request->schema, root);
 	if (kept && request->id_field)
 		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
 	for (size_t i = 0; kept && i < request->label_count; i++)
@@ -204,7 +221,8 @@ static bool add_json(struct records *records, const struct records_request *requ
 static enum cuttle_status read_jsonl_records(struct records *records,
                                              const struct records_request *request,
                                              struct source *source, struct cuttle_error *error) {
-	bool memory = arena_reserve(&records->room, JSON);
+	bool memory = arena_reserve(&records->room, JSON) &&
+	              (!request->schema || arena_reserve(&records->form, FORM));
 	secrecy_json_in(&records->room);
 	enum cuttle_status status = CUTTLE_OK;
 	for (const char *line = ""; memory && !status && line;) {
@@ -440,6 +458,7 @@ enum cuttle_status records_read(const struct records_request *request, struct re
 		source_close(&source);
 	}
 	arena_free(&made->room);
+	arena_free(&made->form);
 	if (status) records_free(&made);
 	*records = made;
 	return status;
@@ -493,6 +512,7 @@ const char *records_state_words(enum record_state state) {
 	    [RECORD_NOT_JSON] = "not a JSON object",
 	    [RECORD_NAN] = "with NaN or Infinity, which are not JSON: write null",
 	    [RECORD_HALF_PAIR] = "with half a surrogate pair, such as \\ud83d alone",
+	    [RECORD_MISFIT] = "that does not fit the schema",
 	    [RECORD_NOT_TEXT] = "with something else than a text in the field",
 	    [RECORD_NOT_UTF8] = "not UTF-8",
 	    [RECORD_TOO_LONG] = "longer than 16 MiB",
@@ -526,7 +546,7 @@ static bool lack_field(const struct records *records) {
 enum cuttle_status records_need_field(const struct records_request *request,
                                       const struct records *records, const char *option,
                                       struct cuttle_error *error) {
-	if (records_are_csv(request) || !lack_field(records)) return CUTTLE_OK;
+	if (request->schema || records_are_csv(request) || !lack_field(records)) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_INPUT,
 	               "%s: no record has a field %.128s: name it with %s; cuttle inspect shows "
 	               "which fields there are",

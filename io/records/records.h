@@ -5,22 +5,27 @@
 // number, whatever it holds.
 //
 // A wrong record is null, silently: a line that is no JSON object, a field that is missing or no
-// string, invalid UTF-8, a row that is too short, a broken quote (io/records/rows.h), a blank line,
-// more than 16 MiB. The guarantee is for "replace one reference by null". A warning about one
-// record would leak that it is wrong. Dropping the record would move the others to other batches.
-// Only the file as a whole can be an error: by its name, by first bytes that mark a foreign format
-// (io/disk/formats.h), or by its CSV header row.
+// string, an object that does not fit the schema, invalid UTF-8, a row that is too short, a broken
+// quote (io/records/rows.h), a blank line, more than 16 MiB. The guarantee is for "replace one
+// reference by null". A warning about one record would leak that it is wrong. Dropping the record
+// would move the others to other batches. Only the file as a whole can be an error: by its name, by
+// first bytes that mark a foreign format (io/disk/formats.h), or by its CSV header row.
 #ifndef CUTTLE_IO_RECORDS_RECORDS_H
 #define CUTTLE_IO_RECORDS_RECORDS_H
 
 #include "engine/cuttle/status.h"
 
+struct schema; /* io/schema/schema.h */
+
 enum { RECORDS_LABELS = 8 }; /* labels of a request, at most */
 enum records_format { RECORDS_AUTO, RECORDS_JSONL, RECORDS_CSV };
 
 struct records_request {
-	const char *path;     /* "-" = standard input */
-	const char *field;    /* of the text: member of the object, or column of the header row */
+	const char *path;  /* "-" = standard input */
+	const char *field; /* of the text: member of the object, or column of the header row */
+	/* The text is the whole object, in this schema's form (io/schema/record.h); `field` is not
+	 * read. For JSONL. NULL = it is a member. */
+	const struct schema *schema;
 	const char *id_field; /* likewise of the id; NULL = no ids */
 	bool id_is_owner;     /* the id 7 is read as "7", so both are one person */
 	bool all_columns; /* a header row that lacks that of the id or a label is refused, too */
@@ -55,6 +60,7 @@ enum record_state {
 	RECORD_NAN,       /* NaN or Infinity is in the line */
 	RECORD_HALF_PAIR, /* half a surrogate pair is */
 	RECORD_NOT_TEXT,  /* the member is not a string */
+	RECORD_MISFIT,    /* the object does not fit the schema */
 	RECORD_NOT_UTF8,
 	RECORD_TOO_LONG,    /* the line or the row has more than 16 MiB */
 	RECORD_OPEN_QUOTE,  /* CSV: a quote that nobody closes */

@@ -188,7 +188,8 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	print_parts(setup, weighed);
 	print_lots(setup);
 	if (setup->grammar.grammar)
-		printf("grammar       of each text; what it leaves no choice about is free\n");
+		printf("%s       of each text; what it leaves no choice about is free\n",
+		       setup->grammar.schema ? "schema " : "grammar");
 	print_savings(guarantee);
 	print_rounds(setup);
 	print_filters(&setup->receipt.filters);

@@ -84,7 +84,7 @@ struct generate_values {
 
 /* The table of generate's options, which cuttle shard open has, too. A number too small does not
  * compile; one too large leaves an option without a name, and no help. */
-enum { GENERATE_OPTIONS = 88 };
+enum { GENERATE_OPTIONS = 89 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a

@@ -100,8 +100,8 @@ static const char *name_audit_fault(const struct audit_request *r) {
 		return "references that the run did not read, of the same kind: --held-out FILE";
 	if (rule->texts && r->run.bias)
 		return "--bias is of audits that draw texts, or go through them again";
-	if (r->texts && r->run.grammar)
-		return "--grammar is of audits that draw texts: leave out --texts";
+	if (r->texts && generate_guided(&r->run))
+		return "--grammar and --schema are of audits that draw texts: leave out --texts";
 	if (lot && !r->members) return "what --draw wrote before the run: --members FILE";
 	if (r->action == AUDIT_INVERT && !r->words)
 		return "the words file of the perturbed texts: --words FILE";
@@ -151,6 +151,7 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--receipt", r->receipt, PATH_STREAM),
 	    {"--bias", r->run.bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--grammar", r->run.grammar, PATH_STREAM),
+	    PATH_ALONE("--schema", r->run.schema, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", r->run.prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", r->run.prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
@@ -291,10 +292,12 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 	plan->savings = g->savings;
 	// A game is one text; its batch spends as much as one with a bank.
 	plan->savings.token_bank = false;
-	return !*s->claimed->grammar_sha256 || s->run.grammar
+	const bool guided = *s->claimed->grammar_sha256 || *s->claimed->schema_sha256;
+	return !guided || generate_guided(&s->run)
 	           ? CUTTLE_OK
 	           : io_fail(s->error, CUTTLE_INPUT,
-	                     "%s is of a run with a grammar: give it with --grammar FILE",
+	                     "%s is of a run with a grammar or a schema: give it with --grammar "
+	                     "FILE or --schema FILE",
 	                     file_shown(s->request->receipt));
 }
 
@@ -329,8 +332,9 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	                         made->guarantee.method_params.record_budget))
 		other = "budget of a record";
 	else if (strcmp(claimed->bias.sha256, s->bias.sha256) != 0) other = "bias, or none";
-	else if (strcmp(claimed->grammar_sha256, made->grammar_sha256) != 0)
-		other = "grammar, or none (--grammar)";
+	else if (strcmp(claimed->grammar_sha256, made->grammar_sha256) != 0 ||
+	         strcmp(claimed->schema_sha256, made->schema_sha256) != 0)
+		other = "grammar or schema";
 	return other ? io_fail(s->error, CUTTLE_INPUT, "%s is of a run with another %s",
 	                       file_shown(s->request->receipt), other)
 	             : CUTTLE_OK;
@@ -389,8 +393,8 @@ static enum cuttle_status make_control_plan(struct audit_state *s) {
 	plan->gain = 0;
 	plan->top_k = 0;
 	plan->savings.public_when = 0;
-	if (run.grammar) plan->savings.free_tokens = 0;
-	run.grammar = NULL; // Its texts may be any.
+	if (generate_guided(&run)) plan->savings.free_tokens = 0;
+	run.grammar = run.schema = NULL; // its texts may be any
 	plan->method = CUTTLE_NONE;
 	cuttle_method_params_none(&plan->method_params);
 	plan->method_params.not_private = true;

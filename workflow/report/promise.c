@@ -98,6 +98,7 @@ static void explain_unchecked(struct telling *t, const char *also) {
 	    {files->model, " model_bytes model_sha256 "},
 	    {files->words, " words_sha256 "},
 	    {files->grammar, " grammar_sha256 "},
+	    {files->schema, " schema_sha256 "},
 	    {files->bias, " bias "},
 	    {files->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
 	                    "unit_key unit_limited unit_weight "},
@@ -147,6 +148,8 @@ static void explain_files(struct telling *t) {
 	else if (v->bias) tell_uncompared(t, "bias", "--bias");
 	if (v->grammar_sha256 && files->grammar) TELL_ABOUT(t, "grammar", "this is its grammar");
 	else if (v->grammar_sha256) tell_uncompared(t, "grammar", "--grammar");
+	if (v->schema_sha256 && files->schema) TELL_ABOUT(t, "schema", "this is its schema");
+	else if (v->schema_sha256) tell_uncompared(t, "schema", "--schema");
 	if (v->dataset) TELL_ABOUT(t, "data set", "%s", v->dataset);
 	if (!*v->ledger.entry) TELL_ABOUT(t, "ledger", "nobody counted");
 	else
@@ -304,6 +307,10 @@ static void explain_receipt(struct telling *t) {
 	          "%s and drawing are exact integer arithmetic; how a text turned out changes "
 	          "nothing of this, nor does it cost less.",
 	          guarantee->clip_fixed ? "Clipping" : "Mixing");
+	if (t->v->schema_sha256)
+		TELL_KEPT(t,
+		          "Each text is an object of a public schema. What that leaves no choice "
+		          "about was written without looking at a record, which costs nothing.");
 	if (t->v->grammar_sha256)
 		TELL_KEPT(t, "Each text is one of a public grammar. What that leaves no choice "
 		             "about was written without looking at a reference, which costs "

@@ -58,6 +58,7 @@ static void take_common(struct verification *v) {
 	v->model_bytes = (uint64_t)json_integer_value(json_object_get(root, "model_bytes"));
 	v->words_sha256 = json_string_value(json_object_get(root, "words_sha256"));
 	v->grammar_sha256 = json_string_value(json_object_get(root, "grammar_sha256"));
+	v->schema_sha256 = json_string_value(json_object_get(root, "schema_sha256"));
 	v->dropped_sha256 = json_string_value(json_object_get(root, "dropped_sha256"));
 	v->date = json_string_value(json_object_get(root, "date"));
 	v->private_output = json_is_true(json_object_get(root, "private"));
@@ -260,6 +261,10 @@ enum cuttle_status verification_compare(const struct verification *v,
 		status = v->grammar_sha256
 		             ? check_file_hash(files->grammar, "grammar", v->grammar_sha256, error)
 		             : io_fail(error, CUTTLE_LEDGER, "this run had no grammar");
+	if (!status && files->schema)
+		status = v->schema_sha256
+		             ? check_file_hash(files->schema, "schema", v->schema_sha256, error)
+		             : io_fail(error, CUTTLE_LEDGER, "this run had no schema");
 	if (!status && files->parent && !expanded)
 		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
 	if (!status && files->bias) status = check_bias(files->bias, v, error);

@@ -27,6 +27,7 @@ struct verification {
 	uint64_t model_bytes;
 	const char *words_sha256;        /* of the words file; NULL = the run had none */
 	const char *grammar_sha256;      /* of the texts' grammar; NULL = the run had none */
+	const char *schema_sha256;       /* of their schema; NULL = the run had none */
 	const char *dropped_sha256;      /* of the texts that were dropped; NULL = none could be */
 	const struct receipt_bias *bias; /* a learnt bias that was added; NULL = none */
 	const char *dataset;             /* NULL = none */
@@ -44,6 +45,7 @@ struct verification_files {
 	const char *model;
 	const char *words;
 	const char *grammar;
+	const char *schema;
 	const char *parent; /* receipt of the output that an expansion expanded */
 	const char *bias;   /* the learnt bias, its receipt beside it */
 	const char *ledger;
