@@ -235,6 +235,8 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
 		                         request->categories, &setup->categories, error);
+	if (!status && setup->grammar.schema && request->categories)
+		status = grammar_choice_divide(&setup->grammar, &setup->categories, error);
 	if (!status && generate_private(request) &&
 	    categories_shares(&setup->categories) != setup->categories.count)
 		status = io_fail(error, CUTTLE_USAGE,
@@ -334,12 +336,9 @@ enum cuttle_status setup_category_bias(const struct setup *setup, size_t categor
 static enum cuttle_status make_setup_plan(const struct generate_request *request,
                                           struct setup *setup, struct cuttle_error *error) {
 	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
-	const struct cuttle_grammar *const grammars[] = {setup->grammar.grammar};
 	params.spread = (uint32_t)setup->receipt.unit.weight;
-	if (grammars[0]) {
-		params.grammars = grammars;
-		params.grammar_count = 1;
-	}
+	params.grammars = (const struct cuttle_grammar *const *)setup->grammar.grammars;
+	params.grammar_count = setup->grammar.count;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
@@ -459,7 +458,7 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
-	if (setup->grammar.grammar) setup->receipt.filters.trim = false; // none is cut short
+	if (setup->grammar.count) setup->receipt.filters.trim = false; // none is cut short
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
@@ -496,7 +495,7 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
 	// A grammar says where its texts end.
-	if (!status && !setup->grammar.grammar)
+	if (!status && !setup->grammar.count)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,
 		                          setup->plain, setup->example_count,
 		                          request->plan.form == CUTTLE_CONTINUE &&
