@@ -147,6 +147,12 @@ says err 'of a run with a grammar or a schema: give it'
 refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --grammar letter.gbnf -q
 says err 'of a run with another grammar or schema$'
 
+# Others of their kind would be any text.
+for one in paid visits; do
+	refused 4 expand -i $one.jsonl -N 2 -o x.jsonl -q
+	says err "$one.receipt.json: it is of texts of a grammar or a schema"
+done
+
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
 exits 0 shard open "${shared[@]}" --shards 2
