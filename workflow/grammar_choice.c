@@ -109,10 +109,10 @@ static enum cuttle_status fix_field(json_t *root, const struct schema_fields *fi
 }
 
 /* Appends the grammar of one category. */
-static enum cuttle_status add_category(struct grammar_choice *choice,
-                                       const struct schema_fields *fields,
-                                       const struct categories *categories, size_t number,
-                                       struct cuttle_error *error) {
+static enum cuttle_status add_category_grammar(struct grammar_choice *choice,
+                                               const struct schema_fields *fields,
+                                               const struct categories *categories, size_t number,
+                                               struct cuttle_error *error) {
 	json_t *root = json_loads(choice->text, JSON_ALLOW_NUL, NULL);
 	struct schema *schema = NULL;
 	enum cuttle_status status =
@@ -143,7 +143,7 @@ enum cuttle_status grammar_choice_divide(struct grammar_choice *choice,
 	    fields ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free_grammars(choice);
 	for (size_t i = 0; i < categories->count && !status; i++)
-		status = add_category(choice, fields, categories, i, error);
+		status = add_category_grammar(choice, fields, categories, i, error);
 	schema_fields_free(fields);
 	return status;
 }

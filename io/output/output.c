@@ -760,6 +760,9 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	                               &output->problem);
 	if (output->status) return -1;
 	output->counts.drawn++;
+	output->counts.tokens += text->tokens;
+	output->counts.free_tokens += text->free_tokens;
+	output->counts.closed += text->finish == CUTTLE_FINISH_CLOSED;
 	output->kept = rule == FILTER_KEEP;
 	if (rule != FILTER_KEEP) {
 		output->counts.dropped[rule]++;
