@@ -23,8 +23,8 @@ static enum cuttle_status add_schema(struct grammar_choice *choice, const struct
 	return status;
 }
 
-static enum cuttle_status read_choice(bool is_schema, size_t size, struct grammar_choice *choice,
-                                      struct cuttle_error *error) {
+static enum cuttle_status compile_choice(bool is_schema, size_t size, struct grammar_choice *choice,
+                                         struct cuttle_error *error) {
 	choice->grammars = calloc(MOST_CATEGORIES, sizeof *choice->grammars);
 	if (!choice->grammars) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!is_schema) {
@@ -54,7 +54,7 @@ enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
 	hash_begin(&hash);
 	hash_add(&hash, choice->text, size);
 	hash_end(&hash, choice->sha256);
-	status = read_choice(schema != NULL, size, choice, &reason);
+	status = compile_choice(schema != NULL, size, choice, &reason);
 	return status ? io_fail(error, status, "%s: %s", file_shown(path), reason.message)
 	              : CUTTLE_OK;
 }
