@@ -31,13 +31,13 @@ static bool follow_shape(struct reading_schema *in, uint32_t at, unsigned char *
 }
 
 static bool can_end(const struct schema *schema, const struct shape *shape, const bool *ends) {
-	const struct shape_member *members = schema->members + shape->first;
 	bool all = true, any = false;
 	for (size_t i = 0; i < shape->count; i++) {
+		const struct shape_member *member = &schema->members[shape->first + i];
 		const bool needed =
-		    shape->kind == SHAPE_OBJECT ? members[i].required : i < shape->least;
-		any |= ends[members[i].shape];
-		all &= !needed || ends[members[i].shape];
+		    shape->kind == SHAPE_OBJECT ? member->required : i < shape->least;
+		any |= ends[member->shape];
+		all &= !needed || ends[member->shape];
 	}
 	if (passes_on(shape)) return any;
 	if (shape->kind == SHAPE_ARRAY && shape->least > shape->count) all &= ends[shape->rest];
@@ -107,8 +107,8 @@ static bool is_apart(struct reading_schema *in, uint32_t a, uint32_t b,
 static bool check_exclusion(struct reading_schema *in, uint32_t at, const unsigned char *types) {
 	const struct schema *schema = in->to;
 	const struct shape *shape = &schema->shapes[at];
-	const struct shape_member *members = schema->members + shape->first;
 	if (shape->kind != SHAPE_EITHER || shape->high_by != ASPECT_ONE_OF) return true;
+	const struct shape_member *members = schema->members + shape->first;
 	for (size_t i = 0; i < shape->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!is_apart(in, members[i].shape, members[j].shape, types))
