@@ -570,7 +570,8 @@ static enum cuttle_status parse_schema(const char *text, size_t size, json_t **j
 	*json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
 	                   &fault);
 	if (*json) return CUTTLE_OK;
-	if (json_error_code(&fault) == json_error_out_of_memory)
+	// Where jansson has no memory, it often says nothing, and no line.
+	if (json_error_code(&fault) == json_error_out_of_memory || fault.line < 0)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return io_fail(error, CUTTLE_INPUT, "\"\": it is no JSON, line %d: %s", fault.line,
 	               fault.text);

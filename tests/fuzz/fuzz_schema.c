@@ -101,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	struct cuttle_error error;
 	if (schema_read((const char *)bytes, length, &schema, &error)) {
 		if (error.message[0] != '"') fail_fuzz("no place", error.message);
+		for (const char *at = error.message; *at; at++)
+			if ((unsigned char)*at < ' ') fail_fuzz("no line", error.message);
 		return 0;
 	}
 	char *gbnf = schema_grammar(schema);
