@@ -13,7 +13,7 @@ Open Scope R_scope.
 (* InvisibleInk: two tokens, one place, Chat = 1, E = 2, 3, 4, e^lambda = 3/2, two tokens of which both look. *)
 Definition small : mechanism bool := {|
   places := 1; clip := 1%Z; lift := 1%Z; table := fun s => (s + 3)%Z; ratio := ln (3 / 2);
-  allowed := fun _ => [true; false]; public := fun _ _ => 0%Z; cut := fun _ => 0%Z;
+  allowed := fun _ => [true; false]; public := fun _ _ => 0%Z; cut := fun _ _ => 0%Z;
   rounded := fun _ _ => 5%Z; centre := fun _ _ => 0%Z; looks := fun _ => true |}.
 
 Lemma small_is_sound : sound small.
