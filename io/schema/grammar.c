@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBERS = 64 };
+
 struct grammar_text {
 	const struct schema *schema;
 	FILE *out;
 	bool failed;
-	bool *used; /* of each pattern: a string has it */
+	bool *used;                /* of each pattern: a string has it */
+	uint32_t numbers[NUMBERS]; /* shapes whose ranges have a rule */
+	size_t number_count;
 };
 
 /* ---- characters ------------------------------------------------------------------------------ */
@@ -415,6 +419,21 @@ static void put_string(struct grammar_text *to, const struct shape *shape) {
 	fputs(" \"\\\"\"\n", to->out);
 }
 
+/* A range that another number has, too, is that one's rule: a long one is written once. */
+static void put_number(struct grammar_text *to, uint32_t number, const struct shape *shape) {
+	size_t i = 0;
+	for (; i < to->number_count; i++) {
+		const struct shape *other = &to->schema->shapes[to->numbers[i]];
+		if (other->low == shape->low && other->high == shape->high &&
+		    other->whole == shape->whole)
+			break;
+	}
+	if (i < to->number_count) put_name(to->out, to->schema, to->numbers[i]);
+	else decimal_grammar(to->out, shape->low, shape->high, shape->whole);
+	if (i == to->number_count && i < NUMBERS) to->numbers[to->number_count++] = number;
+	fputc('\n', to->out);
+}
+
 static void put_shape(struct grammar_text *to, uint32_t number) {
 	const struct shape *shape = &to->schema->shapes[number];
 	put_name(to->out, to->schema, number);
@@ -427,8 +446,7 @@ static void put_shape(struct grammar_text *to, uint32_t number) {
 		fputs("\"true\" | \"false\"\n", to->out);
 		break;
 	case SHAPE_NUMBER:
-		decimal_grammar(to->out, shape->low, shape->high, shape->whole);
-		fputc('\n', to->out);
+		put_number(to, number, shape);
 		break;
 	case SHAPE_STRING:
 		put_string(to, shape);
