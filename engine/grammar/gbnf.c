@@ -63,7 +63,7 @@ static uint32_t add_node(struct gbnf_reader *reader, enum tree_kind kind, size_t
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-static int value_of_hex(int c) {
+static int gbnf_hex_value(int c) {
 	if (c >= '0' && c <= '9') return c - '0';
 	if (c >= 'a' && c <= 'f') return c - 'a' + 10;
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
@@ -72,7 +72,7 @@ static int value_of_hex(int c) {
 static uint32_t read_escaped_hex(struct gbnf_reader *reader, size_t begin, unsigned digits) {
 	uint32_t value = 0;
 	for (unsigned i = 0; i < digits; i++) {
-		const int digit = value_of_hex(peek(reader));
+		const int digit = gbnf_hex_value(peek(reader));
 		if (digit < 0) {
 			FAULT(reader, begin, "\\%c wants %u hexadecimal digits",
 			      reader->tree->text[begin + 1], digits);
@@ -357,7 +357,7 @@ static uint32_t read_call(struct gbnf_reader *reader) {
 
 static struct gbnf_part read_any(struct gbnf_reader *reader);
 
-static struct gbnf_part read_parenthesis(struct gbnf_reader *reader) {
+static struct gbnf_part read_gbnf_group(struct gbnf_reader *reader) {
 	const size_t begin = reader->at++;
 	if (is_too_high(reader, begin, ++reader->groups)) return (struct gbnf_part){0};
 	pass_blanks(reader, true);
@@ -377,7 +377,7 @@ static bool read_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 	else if (c == '[') part->node = read_bracket(reader);
 	else if (c == '.') part->node = read_dot(reader);
 	else if (is_name_letter(c)) part->node = read_call(reader);
-	else if (c == '(') *part = read_parenthesis(reader);
+	else if (c == '(') *part = read_gbnf_group(reader);
 	else if (c == '<' || c == '!')
 		FAULT(reader, reader->at,
 		      "tokens by name are not supported; write the text itself in quotes");
