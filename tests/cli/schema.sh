@@ -21,6 +21,7 @@ cat >letter.gbnf <<'END'
 root ::= "Dear " ("Ada" | "Ben") ",\n" line{1,3} "Yours, C.\n"
 line ::= [a-z ]{1,12} ".\n"
 END
+echo '{"type": "object", "if": {}}' >if.json
 wards=(surgery oncology emergency)
 for i in $(seq 0 59); do
 	echo "{\"note\":\"note $i says so\",\"age\":$((i + 20)).0,\"ward\":\"${wards[i % 3]}\",\"seen\":\"2024-02-$((10 + i % 19))\",\"who\":$i,\"text\":\"Dear Ada, $i.\"}"
@@ -147,6 +148,19 @@ says err 'of a run with a grammar or a schema: give it'
 refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --grammar letter.gbnf -q
 says err 'of a run with another grammar or schema$'
 
+# Which records fit, and where the others do not, for their owner alone.
+sed -E '2s/oncology/dentist/;3s/"age":[0-9.]+/"age":121/;4s/surgery/x/;5s/.*/[]/' refs.jsonl >some.jsonl
+exits 0 inspect -n 12 -i some.jsonl --schema visit.json
+says out '^readable +56,'
+says out '^ +3  that does not fit the schema$'
+says out '^misfits +2  /properties/ward/enum$'
+says out '^ +1  /properties/age/maximum$'
+says out '^cuttle generate --input some.jsonl --schema visit.json '
+exits 0 inspect -n 12 -i some.jsonl --schema visit.json --json
+says out '"/properties/ward/enum": 2'
+refused 2 inspect -i some.csv --schema visit.json
+refused 4 inspect -n 12 -i some.jsonl --schema if.json
+
 # Others of their kind would be any text.
 for one in paid visits; do
 	refused 4 expand -i $one.jsonl -N 2 -o x.jsonl -q
@@ -181,7 +195,6 @@ refused 4 "${seeded[@]}" -N 2 --grammar none.gbnf -o x.jsonl
 echo '{"type": "string"}' >string.json
 refused 4 "${seeded[@]}" -N 2 --schema string.json -o x.jsonl
 says err 'string.json: a record must be an object'
-echo '{"type": "object", "if": {}}' >if.json
 refused 4 "${seeded[@]}" -N 2 --schema if.json -o x.jsonl
 says err 'if.json: .*/if'
 cp letter.gbnf same.gbnf
