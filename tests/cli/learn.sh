@@ -298,6 +298,10 @@ says err "$hides"
 refused 2 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --category-field ward --categories ears,eyes --bias w.bias -o x.jsonl
 says err "$hides"
 refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias w.bias
+# Categories of another field are others, though they are public, too.
+sed 's/"ward":/"sex":/' wards.jsonl >sexes.jsonl
+refused 2 generate -i sexes.jsonl -B 2 -N 4 -n 8 -e 2 --lots off --category-field sex --categories ears,eyes --category-public --bias w.bias -o x.jsonl
+says err "$hides"
 says err "$hides"
 exits 0 expand -i wg.jsonl -o biased.wards.jsonl -N 4 --bias w.bias -q
 exits 0 receipt verify biased.wards.receipt.json --bias w.bias
