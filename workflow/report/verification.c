@@ -192,20 +192,47 @@ static bool are_same_names(const char *one, const char *other) {
 	return one && other ? !strcmp(one, other) : one == other;
 }
 
-/* Whether the run leaves open what a bias with categories tells: how many records each has. */
-static bool leaves_categories_public(const struct verification *v) {
+/* Whether a heading, "FIELD: VALUE" for each field, is of these fields and no others. */
+static bool has_these_fields(const char *heading, const json_t *values) {
+	size_t lines = 0;
+	for (const char *line = heading; line; lines++) {
+		const char *end = strchr(line, '\n'), *key;
+		json_t *value;
+		bool found = false;
+		json_object_foreach((json_t *)(uintptr_t)values, key, value) {
+			const size_t size = strlen(key);
+			found |= !strncmp(line, key, size) && !strncmp(line + size, ": ", 2);
+		}
+		if (!found) return false;
+		line = end ? end + 1 : NULL;
+	}
+	return lines == json_object_size(values);
+}
+
+/* Whether the run leaves open what a bias with categories tells: how many records each has. An
+ * expansion's receipt repeats whom its parent protects. */
+static bool leaves_categories_public(const struct verification *v, const struct bias *bias) {
 	const struct receipt *receipt = v->receipt;
-	return v->evidence.kind != &GENERATE_KIND || (receipt->categories && !receipt->histogram);
+	const json_t *root = v->attested->root,
+	             *first = json_array_get(json_object_get(root, "categories"), 0);
+	const char *adjacency = json_string_value(json_object_get(root, "adjacency"));
+	if (v->evidence.kind == &EXPAND_KIND)
+		return adjacency && (strstr(adjacency, "category stays") ||
+		                     strstr(adjacency, "categories stay"));
+	return v->evidence.kind != &GENERATE_KIND ||
+	       (receipt->categories && !receipt->histogram &&
+	        has_these_fields(bias->headings[0], json_object_get(first, "values")));
 }
 
 /* Whether the run's receipt says of model, units and privacy what that of its bias says. Texts of
  * the bias alone have its whole guarantee, and its data set. */
-static bool repeats_bias(const struct verification *v, const struct learn_receipt *learnt) {
+static bool repeats_bias(const struct verification *v, const struct bias *bias) {
+	const struct learn_receipt *learnt = bias->receipt;
 	const char *key = json_string_value(json_object_get(v->attested->root, "unit_key"));
 	const bool alone = v->evidence.kind == &SAMPLE_KIND;
 	return !strcmp(learnt->model_sha256, v->model_sha256) &&
 	       (are_same_names(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
-	       (!learnt->categories || learnt->from_public || leaves_categories_public(v)) &&
+	       (!learnt->categories || learnt->from_public || leaves_categories_public(v, bias)) &&
 	       (alone ? learnt->categories ==
 	                        ((const struct sample_receipt *)v->receipt)->categories &&
 	                    learnt->private_output == v->private_output &&
@@ -232,7 +259,7 @@ static enum cuttle_status check_bias(const char *path, const struct verification
 		                 "%s is not the bias of this receipt: other bytes", path);
 	if (!status &&
 	    (told.from_public != bias->from_public || told.epsilon != bias->epsilon ||
-	     told.delta != bias->delta || told.rho != bias->rho || !repeats_bias(v, is.receipt)))
+	     told.delta != bias->delta || told.rho != bias->rho || !repeats_bias(v, &is)))
 		status =
 		    io_fail(error, CUTTLE_LEDGER,
 		            "the receipt of %s promises something else than this one says", path);
