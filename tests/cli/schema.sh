@@ -143,6 +143,16 @@ says err 'examples.jsonl: record 1 is one that does not fit the schema$'
 # An audit goes through such a run, and wants its schema.
 exits 0 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --schema visit.json --games 2 -q
 says out 'nothing contradicts the claim'
+# It reads them in the schema's form, as the run did: a record needs no text, and one that does not fit is null.
+sed 's/,"text":"[^"]*"//' refs.jsonl >textless.jsonl
+exits 0 audit invariant -i textless.jsonl --public --receipt visits.receipt.json --schema visit.json --games 2 -q
+says out 'nothing contradicts the claim'
+mv out whole
+sed 's/"age"/"aged"/' textless.jsonl >unfit.jsonl
+exits 0 audit invariant -i unfit.jsonl --public --receipt visits.receipt.json --schema visit.json --games 2 -q
+cmp -s out whole && fail "an audit reads records that do not fit"
+# Its texts can be looked at, as any run's.
+exits 0 audit overlap -i refs.jsonl --public --held-out textless.jsonl --text-field note --receipt visits.receipt.json --texts visits.jsonl --output-field note -q
 refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json -q
 says err 'of a run with a grammar or a schema: give it'
 refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --grammar letter.gbnf -q

@@ -292,12 +292,17 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 	plan->savings = g->savings;
 	// A game is one text; its batch spends as much as one with a bank.
 	plan->savings.token_bank = false;
+	return CUTTLE_OK;
+}
+
+/* INPUT: the run had a grammar or a schema, and none is given. */
+static enum cuttle_status need_grammar(const struct audit_state *s) {
 	const bool guided = *s->claimed->grammar_sha256 || *s->claimed->schema_sha256;
 	return !guided || generate_guided(&s->run)
 	           ? CUTTLE_OK
 	           : io_fail(s->error, CUTTLE_INPUT,
 	                     "%s is of a run with a grammar or a schema: give it with --grammar "
-	                     "FILE or --schema FILE",
+	                     "FILE or --schema FILE, and leave out --texts",
 	                     file_shown(s->request->receipt));
 }
 
@@ -375,6 +380,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 		return rewritten_make(&s->request->rewritten, &s->evidence, s->opened, false,
 		                      &s->rewriters[0], s->error);
 	if (!status && s->request->receipt) status = refuse_prompts(s);
+	if (!status && s->request->receipt) status = need_grammar(s);
 	if (!status) status = generate_open(&s->run, s->opened, &s->setup, s->error);
 	if (!status) status = take_audit_bias(s);
 	if (!status && s->request->receipt) status = compare_promise(s);
@@ -496,6 +502,7 @@ static enum cuttle_status read_audit_files(struct audit_state *s) {
 	const struct audit_request *r = s->request;
 	const struct records_request others = {.path = r->run.common.input,
 	                                       .field = r->run.text_field,
+	                                       .schema = s->setup.grammar.schema,
 	                                       .format = r->run.input_format,
 	                                       .delimiter = r->run.delimiter,
 	                                       .limit = SIZE_MAX};
