@@ -7,7 +7,6 @@
 // makes the generate line. An inspect_report collects all that, and is printed as a table or as
 // JSON.
 #include "io/schema/record.h"
-#include "io/disk/fail.h"
 #include "tools/common/recipe.h"
 #include "tools/common/values.h"
 
@@ -133,8 +132,8 @@ static void collect_misfit(void *user, size_t place) {
 	((struct fields *)user)->misfits[place]++;
 }
 
-/* The place where most records do not fit, of those that fewer than `below` do not; of as many the
- * first one behind `last`. Sets *count; false: there is none. */
+/* Goes through the places that records do not fit, those of most records first: from place *last
+ * with its *count to the next. Begin with 0 and SIZE_MAX. False: there is none. */
 static bool next_misfit(const struct fields *fields, size_t *last, size_t *count) {
 	const size_t places = fields->misfits ? schema_places(fields->schema) : 0;
 	size_t best = places;
@@ -654,20 +653,6 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	return code;
 }
 
-/* Reads the schema. What does not go with one is refused as generate does, but for what it lacks.
- */
-static enum cuttle_status inspect_schema(const struct generate_request *given,
-                                         struct grammar_choice *grammar,
-                                         struct cuttle_error *error) {
-	const struct records_request wanted = {.path = given->common.input,
-	                                       .format = given->input_format,
-	                                       .delimiter = given->delimiter};
-	if (given->schema && (records_are_csv(&wanted) || given->clusters))
-		return io_fail(error, CUTTLE_USAGE,
-		               "--schema is for JSONL, and without --clusters");
-	return grammar_choice_read(NULL, given->schema, grammar, error);
-}
-
 static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	struct inspect_values values = {.run = values_defaults()};
 	struct setup_model opened = {0};
@@ -690,16 +675,20 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	if (!values.run.request.plan.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
+	if (values.run.request.schema && values.run.request.clusters)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--schema: leave out --clusters, as in generate");
+	struct generate_values cut = values.run;
 	struct grammar_choice grammar = {0};
 	struct cuttle_error error;
-	const enum cuttle_status status = inspect_schema(&values.run.request, &grammar, &error);
-	if (status) {
-		grammar_choice_free(&grammar);
-		return verb_fail(verb, status, &error);
-	}
-	struct generate_values cut = values.run;
+	// With a model the setup reads the schema; it may be a pipe.
 	if (cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
-	if (!code) code = inspect_file(verb, &values, grammar.schema, &setup);
+	const enum cuttle_status status =
+	    cut.open.model ? CUTTLE_OK
+	                   : grammar_choice_read(NULL, cut.request.schema, &grammar, &error);
+	if (status) code = verb_fail(verb, status, &error);
+	const struct schema *schema = cut.open.model ? setup.grammar.schema : grammar.schema;
+	if (!code) code = inspect_file(verb, &values, schema, &setup);
 	grammar_choice_free(&grammar);
 	generate_free(&setup);
 	cuttle_model_free(&opened.model);

@@ -16,8 +16,8 @@
 #include "io/records/rows.h"
 #include "io/disk/secrecy.h"
 #include "io/records/source.h"
-#include <jansson.h>
 #include "io/schema/record.h"
+#include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -430,6 +430,11 @@ static enum cuttle_status choose_format(const struct records_request *request, c
 		return io_fail(error, CUTTLE_USAGE,
 		               "--delimiter is for CSV, but JSONL was asked for");
 	if (!records_are_csv(request)) return records_check_name(request, error);
+	if (request->schema)
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s: --schema reads objects, as JSONL has them: make a line of each "
+		               "row first",
+		               file_shown(request->path));
 	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
 	if (!asked || *delimiter == '\t' ||
 	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))

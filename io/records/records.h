@@ -81,7 +81,8 @@ struct records;
 enum cuttle_status records_check_name(const struct records_request *request,
                                       struct cuttle_error *error);
 /* INPUT: the file cannot be read, is of a foreign format (AUTO: also by the ending of its name), or
- * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL.
+ * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL;
+ * a table with a schema.
  * NOMEM. No message has a word of the content. */
 enum cuttle_status records_read(const struct records_request *request, struct records **records,
                                 struct cuttle_error *error);

@@ -168,7 +168,15 @@ says out '^ +1  /properties/age/maximum$'
 says out '^cuttle generate --input some.jsonl --schema visit.json '
 exits 0 inspect -n 12 -i some.jsonl --schema visit.json --json
 says out '"/properties/ward/enum": 2'
-refused 2 inspect -i some.csv --schema visit.json
+refused 2 inspect -n 12 -i some.csv --schema visit.json
+says err 'some.csv: --schema reads objects'
+refused 2 inspect -n 12 -i some.jsonl --delimiter ';' --schema visit.json
+refused 2 audit invariant -i some.csv --public --receipt visits.receipt.json --schema visit.json -q
+says err 'some.csv: --schema reads objects'
+# The schema may be a pipe, with a model and without.
+exits 0 inspect -n 12 -i some.jsonl --schema - <visit.json
+says out '^readable +56,'
+(unset CUTTLE_MODEL && exits 0 inspect -i some.jsonl --schema - <visit.json && says out '^readable +56,') || exit 1
 refused 4 inspect -n 12 -i some.jsonl --schema if.json
 
 # Others of their kind would be any text.
