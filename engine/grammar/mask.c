@@ -108,17 +108,21 @@ void mask_free(struct mask **mask) {
 	free(m);
 }
 
-enum cuttle_status mask_check(const struct mask *mask, struct cuttle_error *error) {
-	REQUIRE(mask);
+enum cuttle_status mask_check(const struct automaton *automaton, const struct vocab *vocab,
+                              struct cuttle_error *error) {
+	REQUIRE(automaton && vocab);
 	uint64_t bytes[4] = {0};
-	const struct trie *trie = &mask->trie;
-	for (size_t i = 0; i < trie->count; i = trie->nodes[i].end)
-		if (trie->nodes[i].count)
-			bytes[trie->nodes[i].byte / 64] |= 1ull << trie->nodes[i].byte % 64;
-	if (!mask->end_count)
+	bool ends = false;
+	for (int32_t id = 0; (size_t)id < vocab_size(vocab); id++) {
+		char byte;
+		ends |= vocab_ends_text(vocab, id);
+		if (trie_spell(vocab, id, &byte, 1) == 1)
+			bytes[(uint8_t)byte / 64] |= 1ull << (uint8_t)byte % 64;
+	}
+	if (!ends)
 		return status_fail(error, CUTTLE_MODEL,
 		                   "the vocabulary has no token that ends a text");
-	const int byte = automaton_lacks(mask->automaton, bytes);
+	const int byte = automaton_lacks(automaton, bytes);
 	if (byte < 0) return CUTTLE_OK;
 	return status_fail(
 	    error, CUTTLE_MODEL,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mask.h: which tokens of a vocabulary may come next in a text of a grammar. No private data:
 // grammar, vocabulary and drawn tokens are public.
+//     mask_check(automaton, vocab, error);
 //     mask_new(automaton, vocab, 0, &mask, error);
-//     mask_check(mask, error);
 //     uint32_t state = automaton_begin(automaton);
 //     struct mask_answer answer;
 //     mask_tokens(mask, state, &answer);
@@ -46,7 +46,8 @@ void mask_free(struct mask **mask);
  * message names it. A text might come to a state where no token is allowed. OK: that never happens,
  * and mask_closing has a token, too. A class may have characters that no token spells, as long as
  * others are left: SmolLM2 has no token for the bytes 0x04 and 0xF1, and [^"] is fine. */
-enum cuttle_status mask_check(const struct mask *mask, struct cuttle_error *error);
+enum cuttle_status mask_check(const struct automaton *automaton, const struct vocab *vocab,
+                              struct cuttle_error *error);
 
 /* What may come next. `state` is not AUTOMATON_DEAD. False: out of memory. */
 bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t bytes_of_token(const struct vocab *vocab, int32_t id, char *to, size_t room) {
+size_t trie_spell(const struct vocab *vocab, int32_t id, char *to, size_t room) {
 	size_t size = 0;
 	if (vocab_drawable(vocab, id) && !vocab_ends_text(vocab, id))
 		vocab_detokenize(vocab, &id, 1, false, to, room, &size);
@@ -15,14 +15,13 @@ static size_t bytes_of_token(const struct vocab *vocab, int32_t id, char *to, si
 static bool spell_tokens(struct trie *trie, const struct vocab *vocab) {
 	const size_t count = vocab_size(vocab);
 	size_t total = 0;
-	for (size_t id = 0; id < count; id++) total += bytes_of_token(vocab, (int32_t)id, NULL, 0);
+	for (size_t id = 0; id < count; id++) total += trie_spell(vocab, (int32_t)id, NULL, 0);
 	trie->by_id = calloc(count ? count : 1, sizeof *trie->by_id);
 	trie->tokens = calloc(count ? count : 1, sizeof *trie->tokens);
 	trie->bytes = malloc(total ? total : 1);
 	if (!trie->by_id || !trie->tokens || !trie->bytes || total > UINT32_MAX) return false;
 	for (size_t id = 0, at = 0; id < count; id++) {
-		const size_t size =
-		    bytes_of_token(vocab, (int32_t)id, trie->bytes + at, total - at);
+		const size_t size = trie_spell(vocab, (int32_t)id, trie->bytes + at, total - at);
 		const struct trie_token token = {(uint32_t)at, (uint32_t)size, (int32_t)id};
 		trie->by_id[id] = token;
 		if (size) trie->tokens[trie->token_count++] = token;
@@ -32,39 +31,13 @@ static bool spell_tokens(struct trie *trie, const struct vocab *vocab) {
 	return true;
 }
 
-static int compare_by_bytes(const char *bytes, const struct trie_token *a,
-                            const struct trie_token *b) {
+static int compare_by_bytes(const void *one, const void *other, void *bytes) {
+	const struct trie_token *a = one, *b = other;
 	const size_t size = a->size < b->size ? a->size : b->size;
-	const int order = memcmp(bytes + a->at, bytes + b->at, size);
+	const int order = memcmp((char *)bytes + a->at, (char *)bytes + b->at, size);
 	if (order) return order;
 	return a->size != b->size ? (a->size < b->size ? -1 : 1)
 	                          : (a->id > b->id) - (a->id < b->id);
-}
-
-/* Sorts by merging runs of 1, 2, 4, ... tokens. */
-static bool sort_tokens(struct trie *trie) {
-	const size_t count = trie->token_count;
-	struct trie_token *from = trie->tokens, *to = malloc((count + 1) * sizeof *to);
-	if (!to) return false;
-	for (size_t run = 1; run < count; run *= 2) {
-		for (size_t begin = 0; begin < count; begin += 2 * run) {
-			const size_t middle = begin + run < count ? begin + run : count;
-			const size_t end = middle + run < count ? middle + run : count;
-			for (size_t i = begin, j = middle, k = begin; k < end; k++) {
-				const bool left =
-				    j == end ||
-				    (i < middle &&
-				     compare_by_bytes(trie->bytes, from + i, from + j) <= 0);
-				to[k] = left ? from[i++] : from[j++];
-			}
-		}
-		struct trie_token *swapped = from;
-		from = to;
-		to = swapped;
-	}
-	trie->tokens = from;
-	free(to);
-	return true;
 }
 
 /* Bytes that a token has in common with the one before it. */
@@ -98,7 +71,9 @@ static void add_trie_token(struct trie *trie, size_t number, const uint8_t class
 
 bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]) {
 	*trie = (struct trie){0};
-	if (!spell_tokens(trie, vocab) || !sort_tokens(trie)) return false;
+	if (!spell_tokens(trie, vocab)) return false;
+	qsort_r(trie->tokens, trie->token_count, sizeof *trie->tokens, compare_by_bytes,
+	        trie->bytes);
 	size_t count = 0;
 	for (size_t i = 0; i < trie->token_count; i++)
 		count += trie->tokens[i].size - shared_bytes(trie, i);

@@ -33,6 +33,9 @@ struct trie {
 	size_t longest; /* bytes of a token */
 };
 
+/* The bytes that a token adds to a text of a grammar, to[room] of them; 0: it is in none. */
+size_t trie_spell(const struct vocab *vocab, int32_t id, char *to, size_t room);
+
 /* Tokens that may be drawn and have bytes, but none that end a text. False: out of memory;
  * trie_free is due in any case. */
 bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]);

@@ -27,15 +27,10 @@ static enum cuttle_status check_grammar(const struct cuttle_grammar *grammar,
                                         const struct vocab *vocab, uint64_t *least,
                                         struct cuttle_error *error) {
 	struct automaton *automaton;
-	struct mask *mask;
 	enum cuttle_status status = automaton_new(grammar, 0, &automaton, error);
 	if (status) return status;
 	*least = automaton_distance(automaton, automaton_begin(automaton)) + 1;
-	status = mask_new(automaton, vocab, 0, &mask, error);
-	if (!status) {
-		status = mask_check(mask, error);
-		mask_free(&mask);
-	}
+	status = mask_check(automaton, vocab, error);
 	automaton_free(&automaton);
 	return status;
 }
