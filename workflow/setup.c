@@ -75,17 +75,14 @@ enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *
 	return status;
 }
 
-/* Whether a heading, "FIELD: VALUE" for each field, is of the promise's fields and no others. */
+/* Whether a heading is of the promise's fields, in their order, and of no others. */
 static bool is_heading_of(const char *heading, const struct setup_promise *promise) {
 	for (size_t i = 0; i < promise->field_count; i++) {
-		const size_t size = strlen(promise->fields[i]);
-		if (strncmp(heading, promise->fields[i], size) != 0 || heading[size] != ':')
-			return false;
+		if (!heading || !categories_names(heading, promise->fields[i])) return false;
 		const char *end = strchr(heading, '\n');
-		if (!end) return i + 1 == promise->field_count;
-		heading = end + 1;
+		heading = end ? end + 1 : NULL;
 	}
-	return false;
+	return !heading;
 }
 
 enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,

@@ -38,6 +38,11 @@ static enum cuttle_status check_fields(const char *const *fields, size_t count,
 	return CUTTLE_OK;
 }
 
+bool categories_names(const char *line, const char *field) {
+	const size_t size = strlen(field);
+	return !strncmp(line, field, size) && !strncmp(line + size, ": ", 2);
+}
+
 /* Makes the heading of a text with these values, such as "genre: sea\nlanguage: English". The
  * caller frees it. NULL: out of memory. */
 static char *make_heading(const char *const *fields, size_t field_count, char *const values[]) {

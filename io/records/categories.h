@@ -53,6 +53,9 @@ enum cuttle_status categories_read(const char *const *fields, size_t field_count
                                    struct cuttle_error *error);
 void categories_free(struct categories *categories);
 
+/* Whether this line of a heading is of the field: "genre: sea" is of genre. */
+bool categories_names(const char *line, const char *field);
+
 /* The sum of all shares. */
 uint64_t categories_shares(const struct categories *categories);
 /* Deals out `texts` in proportion to the shares, in declared order. The parts add up to `texts`.

@@ -109,6 +109,13 @@ static enum cuttle_status check_file_hash(const char *path, const char *what, co
 	return status ? status : compare_file_hash(path, what, is, wanted, error);
 }
 
+/* The same for a file that a run may not have had: then `wanted` is NULL. */
+static enum cuttle_status check_owned(const char *path, const char *what, const char *wanted,
+                                      struct cuttle_error *error) {
+	return path && !wanted ? io_fail(error, CUTTLE_LEDGER, "this run had no %s", what)
+	                       : check_file_hash(path, what, wanted, error);
+}
+
 /* Checks the model's hash, and then its size: a receipt with the right hash and another model_bytes
  * was changed. A run may have had no model. */
 static enum cuttle_status check_model(const char *path, const struct verification *v,
@@ -192,17 +199,15 @@ static bool are_same_names(const char *one, const char *other) {
 	return one && other ? !strcmp(one, other) : one == other;
 }
 
-/* Whether a heading, "FIELD: VALUE" for each field, is of these fields and no others. */
+/* Whether a heading is of these fields, in any order, and of no others. */
 static bool has_these_fields(const char *heading, const json_t *values) {
 	size_t lines = 0;
 	for (const char *line = heading; line; lines++) {
 		const char *end = strchr(line, '\n'), *key;
 		json_t *value;
 		bool found = false;
-		json_object_foreach((json_t *)(uintptr_t)values, key, value) {
-			const size_t size = strlen(key);
-			found |= !strncmp(line, key, size) && !strncmp(line + size, ": ", 2);
-		}
+		json_object_foreach((json_t *)(uintptr_t)values, key, value) found |=
+		    categories_names(line, key);
 		if (!found) return false;
 		line = end ? end + 1 : NULL;
 	}
@@ -280,18 +285,9 @@ enum cuttle_status verification_compare(const struct verification *v,
 		status =
 		    check_file_hash(files->output, "output", v->attested->output_sha256, error);
 	if (!status) status = check_model(files->model, v, error);
-	if (!status && files->words)
-		status = v->words_sha256
-		             ? check_file_hash(files->words, "words file", v->words_sha256, error)
-		             : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
-	if (!status && files->grammar)
-		status = v->grammar_sha256
-		             ? check_file_hash(files->grammar, "grammar", v->grammar_sha256, error)
-		             : io_fail(error, CUTTLE_LEDGER, "this run had no grammar");
-	if (!status && files->schema)
-		status = v->schema_sha256
-		             ? check_file_hash(files->schema, "schema", v->schema_sha256, error)
-		             : io_fail(error, CUTTLE_LEDGER, "this run had no schema");
+	if (!status) status = check_owned(files->words, "words file", v->words_sha256, error);
+	if (!status) status = check_owned(files->grammar, "grammar", v->grammar_sha256, error);
+	if (!status) status = check_owned(files->schema, "schema", v->schema_sha256, error);
 	if (!status && files->parent && !expanded)
 		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
 	if (!status && files->bias) status = check_bias(files->bias, v, error);
