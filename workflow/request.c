@@ -83,7 +83,7 @@ static const char *name_group_contradiction(const struct generate_request *reque
 		if (!strcmp(request->category_fields[i], "batch") ||
 		    !strcmp(request->category_fields[i], "free"))
 			return "--category-field: no field can be called batch or free with "
-			       "--token-bank, --public-when, --complete or --grammar";
+			       "--token-bank, --public-when, --complete, --grammar or --schema";
 	return request->texts_per_share && !request->categories
 	           ? "--num-per-category needs --category-field FIELD"
 	           : NULL;

@@ -25,18 +25,19 @@ struct batch_terms {
 /* What is generated: batches 0 .. texts - 1. A batch is one text, or several with a token bank. */
 struct generation {
 	const struct model *model;
-	struct transcript_rules rules;        /* of every batch */
-	size_t texts;                         /* N: batches, those of a stride among them */
-	size_t begin;                         /* first one that is generated */
-	size_t stride;                        /* from each to the next; 0 = all are */
-	uint32_t places;                      /* of a batch, at most */
-	size_t context_tokens;                /* places that `contexts` needs in ids */
-	struct seeded *seeded;                /* told of each draw */
-	size_t first;                         /* added to a batch's number there */
+	struct transcript_rules rules; /* of every batch */
+	size_t texts;                  /* N: batches, those of a stride among them */
+	size_t begin;                  /* first one that is generated */
+	size_t stride;                 /* from each to the next; 0 = all are */
+	uint32_t places;               /* of a batch, at most */
+	size_t context_tokens;         /* places that `contexts` needs in ids */
+	struct seeded *seeded;         /* told of each draw */
+	size_t first;                  /* added to a batch's number there */
+	void *self;                    /* first argument of the three functions below */
+
 	const struct cuttle_grammar *grammar; /* of every text; NULL = any text */
-	bool goes_on; /* with a grammar: after T tokens a text goes on, else it is brought to its
-	                 end */
-	void *self;   /* first argument of the three functions below */
+	/* With a grammar: after T tokens a text goes on. False: it is brought to its end. */
+	bool goes_on;
 
 	struct batch_terms (*terms)(void *self, size_t batch);
 

@@ -129,7 +129,7 @@ static int32_t first_allowed(const struct guide *guide, const struct mask_answer
 	return -1;
 }
 
-/* What may come where f free tokens are left and the text is to end on a shortest way. */
+/* What may come in a text that is to end on a shortest way. */
 static bool ask_closing(struct guide *guide, struct guided *text, struct mask_answer *answer) {
 	struct mask_answer any;
 	if (!mask_tokens(guide->mask, text->state, &any)) return false;

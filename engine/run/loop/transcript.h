@@ -92,9 +92,8 @@ uint32_t transcript_free_left(const struct transcript *transcript);
 bool transcript_is_spent(const struct transcript *transcript);
 
 /* The text that the last token belongs to, *size bytes, not NUL-terminated. The stop is cut
- * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed, but for exact
- * ones. The text
- * belongs to the transcript, and is valid until the next call for it. */
+ * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed, unless the
+ * rules are exact. The text belongs to the transcript, and is valid until the next call for it. */
 const char *transcript_text(struct transcript *transcript, size_t *size);
 
 #endif
