@@ -20,7 +20,7 @@ Record mechanism {Token : Type} := {
   ratio : R;                                 (* lambda *)
   allowed : list Token -> list Token;        (* the mask *)
   public : list Token -> Token -> Z;         (* L_pub *)
-  cut : (Token -> Z) -> Z;                   (* the k-th largest, of the public row *)
+  cut : list Token -> (Token -> Z) -> Z;     (* the k-th largest among the allowed, of the public row *)
   rounded : (Token -> Z) -> Token -> Z;      (* A before it is raised to 1 *)
   centre : (Token -> Z) -> (Token -> Z) -> Z; (* s, of the public row and a row's own *)
   looks : list Token -> bool                 (* false in free steps *)
@@ -34,7 +34,7 @@ Variable M : mechanism Token.
 Variable row : list Token -> Reference -> option (Token -> Z).
 
 Definition tokens (h : list Token) : list Token :=
-  candidates_of (allowed M h) (Z.of_nat (places M)) (lift M) (cut M) (public M h).
+  candidates_of (allowed M h) (Z.of_nat (places M)) (lift M) (cut M h) (public M h).
 (* S, clamped once after the sum: B rows never reach the clamp, and with lots (step 39) a batch may have more. *)
 Definition private_sum (refs : list (option Reference)) (h : list Token) (y : Token) : Z :=
   let N := (Z.of_nat (places M) * clip M)%Z in
@@ -48,7 +48,7 @@ Record sound : Prop := {
   some_place : (1 <= places M)%nat;
   clip_nonneg : (0 <= clip M)%Z;
   lift_nonneg : (0 <= lift M)%Z;
-  cut_is_reached : forall h, exists y, In y (allowed M h) /\ (cut M (public M h) <= public M h y)%Z;
+  cut_is_reached : forall h, exists y, In y (allowed M h) /\ (cut M h (public M h) <= public M h y)%Z;
   table_is_checked : table_checked (Z.of_nat (places M) * clip M) (clip M) (table M) (ratio M)
 }.
 Hypothesis M_sound : sound.
