@@ -267,7 +267,7 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits gen_schema cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
 	@$(MAKE) --no-print-directory check
 	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
@@ -280,12 +280,17 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/oracle/clusters.py"
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
+	@echo "== tests/oracle/schema.py"
+	@tests/oracle/schema.py $(BUILD)/tests/gen_schema 100000
 	@echo "== tests/appliance.sh"
 	@CUTTLE_MODEL=$(MODEL) tests/appliance.sh
 	@echo "== tests/packages.sh, built twice; tests/arm_packages.sh"
 	@./setup.sh deb
 	@CUTTLE_TEST_NIGHTLY=1 tests/packages.sh
 	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
+	@echo "== tests/arm.sh; the library alone for aarch64"
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
+	@$(MAKE) --no-print-directory core CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)-arm
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi

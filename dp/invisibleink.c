@@ -177,7 +177,6 @@ static enum dp_status start_step(struct dp_invisibleink *m, const float *logits,
 	m->count = dp_topk(m->fixed, m->now ? m->now : p->allowed, p->vocab, p->top_k, p->batch,
 	                   m->reach, m->heap, m->candidates);
 	REQUIRE(m->count);
-	m->now = NULL;
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
 		m->candidate_fixed[i] = m->fixed[m->candidates[i]];

@@ -380,7 +380,7 @@ Proof. unfold every_other. destruct (Nat.even (length h)); simpl; auto. Qed.
 Lemma grammar_instance :
   zcdp (outputs spelt 4) (rho_of (ln (3 / 2)) 1) (world spelt small_row [Some 5%Z]) (world spelt small_row [None]).
 Proof.
-  refine (proj1 (step_57_zcdp small small_row small_is_sound every_other (fun _ _ => 0%Z) _ 1 [Some 5%Z] 4 0)).
+  refine (proj1 (step_57_guided_zcdp small small_row small_is_sound every_other (fun _ _ => 0%Z) _ 1 [Some 5%Z] 4 0)).
   intros h; exists true; split; [apply every_other_is_some|simpl; lia].
 Qed.
 

@@ -20,7 +20,7 @@ Record mechanism {Token : Type} := {
   ratio : R;                                 (* lambda *)
   allowed : list Token -> list Token;        (* the mask *)
   public : list Token -> Token -> Z;         (* L_pub *)
-  cut : list Token -> (Token -> Z) -> Z;     (* the k-th largest among the allowed, of the public row *)
+  cut : list Token -> (Token -> Z) -> Z;      (* the k-th largest of the allowed, of the public row *)
   rounded : (Token -> Z) -> Token -> Z;      (* A before it is raised to 1 *)
   centre : (Token -> Z) -> (Token -> Z) -> Z; (* s, of the public row and a row's own *)
   looks : list Token -> bool                 (* false in free steps *)

@@ -556,6 +556,7 @@ static void on_publish(void *user, const char *receipt) {
 	if (run->values->quiet) return;
 	watch_published(request, count_texts(run),
 	                done->guarantee.savings.token_bank ? "batches of texts" : "texts", receipt);
+	if (generate_guided(&run->values->request)) watch_grammar(&done->counts);
 	watch_formulas(done->counts.formulas);
 	watch_dropped(request, &done->counts);
 }

@@ -6,6 +6,8 @@
 // workflow/setup.h says where generate would cut a text (with -m only). tools/common/suggestion.h
 // makes the generate line. An inspect_report collects all that, and is printed as a table or as
 // JSON.
+#include "io/schema/record.h"
+#include "io/disk/fail.h"
 #include "tools/common/recipe.h"
 #include "tools/common/values.h"
 
@@ -41,6 +43,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "a file of cuttle clusters, as in generate. It is for the generate line, "
 	         "and for the room that a cluster's words take in the prompts"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "the JSON Schema of the records, as in generate: tells which of them fit, and "
+	         "where the others do not"},
 	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
 	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
 	 .argument = "B",
@@ -93,6 +98,7 @@ static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, a
 
 enum {
 	MOST_FIELDS = 64, /* names that are kept; later ones are left out */
+	MISFITS = 10,     /* places of a schema that are shown */
 	FIELD_NAME = 128  /* bytes of a name; longer ones are left out */
 };
 struct field {
@@ -102,6 +108,9 @@ struct field {
 struct fields {
 	struct field all[MOST_FIELDS];
 	size_t count;
+	/* [schema_places] records that first do not fit there; NULL = there is no schema */
+	const struct schema *schema;
+	size_t *misfits;
 };
 
 /* Counts the text in a field. Leaves out names that are too long or not text, and any after the
@@ -118,6 +127,26 @@ static void collect_field(void *user, const char *name, size_t name_size, size_t
 	if (i == MOST_FIELDS) return;
 	if (i == fields->count) memcpy(fields->all[fields->count++].name, name, name_size);
 	fields->all[i].bytes += text_size;
+}
+
+static void collect_misfit(void *user, size_t place) {
+	((struct fields *)user)->misfits[place]++;
+}
+
+/* The place where most records do not fit, of those that fewer than `below` do not; of as many the
+ * first one behind `last`. Sets *count; false: there is none. */
+static bool next_misfit(const struct fields *fields, size_t *last, size_t *count) {
+	const size_t places = fields->misfits ? schema_places(fields->schema) : 0;
+	size_t best = places;
+	for (size_t i = 0; i < places; i++) {
+		const size_t at = fields->misfits[i];
+		const bool behind = at < *count || (at == *count && i > *last);
+		if (at && behind && (best == places || at > fields->misfits[best])) best = i;
+	}
+	if (best == places) return false;
+	*last = best;
+	*count = fields->misfits[best];
+	return true;
 }
 
 /* The field with the most text; NULL when no field has any. */
@@ -182,6 +211,18 @@ static void print_fields(const struct fields *fields) {
 		suggestion_clean(stdout, fields->all[i].name, strlen(fields->all[i].name));
 	}
 	printf(fields->count ? "\n" : "none\n");
+}
+
+/* The places of the schema that most records do not fit. */
+static void print_misfits(const struct fields *fields) {
+	size_t last = 0, count = SIZE_MAX;
+	for (int shown = 0; shown < MISFITS && next_misfit(fields, &last, &count); shown++) {
+		char *place = schema_place(fields->schema, last);
+		printf("%-13s%8zu  ", shown ? "" : "misfits", count);
+		if (place) suggestion_clean(stdout, place, strlen(place));
+		putchar('\n');
+		free(place);
+	}
 }
 
 /* The declared category of a surveyed one, or their number. */
@@ -274,7 +315,7 @@ static void print_recipe(const struct inspect_report *report) {
 	const struct cuttle_plan_params *plan = &values->request.plan;
 	struct recipe recipe;
 	if (values->category_fields.count || values->request.clusters ||
-	    values->request.common.unit_key ||
+	    values->request.common.unit_key || values->request.schema ||
 	    !recipe_find(records_count(report->records), 10, plan->delta, plan->tokens,
 	                 plan->temperature, &recipe))
 		return;
@@ -306,6 +347,7 @@ static void print_report(const struct inspect_report *report) {
 		printf("%-13sno record has a text in the field %s\n", "",
 		       report->values->request.text_field);
 	print_fields(report->fields);
+	print_misfits(report->fields);
 	print_numbers("bytes", &survey->bytes);
 	if (report->guarantee) {
 		print_numbers("tokens", &survey->tokens);
@@ -445,10 +487,24 @@ static json_t *encode_fields(const struct fields *fields) {
 	return list;
 }
 
+static json_t *encode_misfits(const struct fields *fields) {
+	json_t *object = json_object();
+	size_t last = 0, count = SIZE_MAX;
+	while (object && next_misfit(fields, &last, &count)) {
+		char *place = schema_place(fields->schema, last);
+		const struct jsonout_member member = {place ? place : "",
+		                                      json_integer((json_int_t)count)};
+		object = jsonout_extend(object, &member, 1);
+		free(place);
+	}
+	return object;
+}
+
 static json_t *encode_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	json_t *states = json_object();
 	for (size_t i = 0; i < RECORD_STATES && states; i++) {
+		if (i == RECORD_MISFIT && !report->fields->misfits) continue;
 		const struct jsonout_member member = {STATE_KEYS[i],
 		                                      json_integer((json_int_t)survey->states[i])};
 		states = jsonout_extend(states, &member, 1);
@@ -484,6 +540,9 @@ static json_t *encode_report(const struct inspect_report *report) {
 		    {"without_category", json_integer((json_int_t)survey->uncategorised)}};
 		root = jsonout_extend(root, more, sizeof more / sizeof *more);
 	}
+	if (report->fields->misfits)
+		root = jsonout_extend(
+		    root, &(struct jsonout_member){"misfits", encode_misfits(report->fields)}, 1);
 	if (report->declared)
 		root = jsonout_extend(
 		    root, &(struct jsonout_member){"declared", encode_declared(report)}, 1);
@@ -535,7 +594,8 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 	if (status) {
 		code = verb_fail(verb, status, &error);
 	} else {
-		const bool missing = !survey.states[RECORD_READABLE] && fields->count;
+		const bool missing =
+		    !survey.states[RECORD_READABLE] && fields->count && !fields->schema;
 		const struct field *found = missing ? choose_field(fields) : NULL;
 		char *line =
 		    suggestion_line(verb, run, records, &survey, found ? found->name : NULL);
@@ -552,14 +612,21 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 }
 
 static int inspect_file(const struct verb *verb, const struct inspect_values *values,
-                        const struct setup *setup) {
+                        const struct schema *schema, const struct setup *setup) {
 	const struct generate_values *run = &values->run;
 	struct records *records;
 	struct cuttle_error error;
 	struct fields *fields = calloc(1, sizeof *fields);
-	if (!fields) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	if (fields) fields->schema = schema;
+	if (fields && schema)
+		fields->misfits = calloc(schema_places(schema) + 1, sizeof *fields->misfits);
+	if (!fields || (schema && !fields->misfits)) {
+		free(fields);
+		return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	}
 	const struct records_request request = {.path = run->request.common.input,
 	                                        .field = run->request.text_field,
+	                                        .schema = schema,
 	                                        .id_field = run->request.common.unit_key,
 	                                        .id_is_owner = true,
 	                                        .all_columns = true,
@@ -569,6 +636,7 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	                                        .labels = run->category_fields.texts,
 	                                        .label_count = run->category_fields.count,
 	                                        .on_field = collect_field,
+	                                        .on_misfit = collect_misfit,
 	                                        .user = fields};
 	const enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status && run->open.mlock) records_lock(records);
@@ -581,8 +649,23 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 		print_fields(fields);
 	}
 	records_free(&records);
+	free(fields->misfits);
 	secrecy_free(fields);
 	return code;
+}
+
+/* Reads the schema. What does not go with one is refused as generate does, but for what it lacks.
+ */
+static enum cuttle_status inspect_schema(const struct generate_request *given,
+                                         struct grammar_choice *grammar,
+                                         struct cuttle_error *error) {
+	const struct records_request wanted = {.path = given->common.input,
+	                                       .format = given->input_format,
+	                                       .delimiter = given->delimiter};
+	if (given->schema && (records_are_csv(&wanted) || given->clusters))
+		return io_fail(error, CUTTLE_USAGE,
+		               "--schema is for JSONL, and without --clusters");
+	return grammar_choice_read(NULL, given->schema, grammar, error);
 }
 
 static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
@@ -607,9 +690,17 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	if (!values.run.request.plan.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
+	struct grammar_choice grammar = {0};
+	struct cuttle_error error;
+	const enum cuttle_status status = inspect_schema(&values.run.request, &grammar, &error);
+	if (status) {
+		grammar_choice_free(&grammar);
+		return verb_fail(verb, status, &error);
+	}
 	struct generate_values cut = values.run;
 	if (cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
-	if (!code) code = inspect_file(verb, &values, &setup);
+	if (!code) code = inspect_file(verb, &values, grammar.schema, &setup);
+	grammar_choice_free(&grammar);
 	generate_free(&setup);
 	cuttle_model_free(&opened.model);
 	return code;

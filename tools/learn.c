@@ -131,7 +131,8 @@ static const char ABOUT[] =
 	"up, with noise. Give the kind and the public examples that texts will be written with. "
 	"A null, blank or unreadable record adds nothing, and nobody is told. The number of lines "
 	"is public. With --categories each category also has a bias of its own, from its own "
-	"records, at no further cost. It is used for the texts of that category.\n\n"
+	"records, at no further cost. generate uses it for the texts of that category; expand uses that "
+	"of all records.\n\n"
 
 	"The more records, the less a bias costs: at EPS 1 a thousand records are about enough, "
 	"at EPS 3 three hundred. --dry-run says which part of it will be more than noise. "

@@ -428,11 +428,14 @@ static enum cuttle_status read_own_prompt(const struct expand_request *request,
 static enum cuttle_status read_expand_bias(const struct expand_request *request,
                                            struct expand *expand, struct cuttle_error *error) {
 	const struct receipt *parent = expand->kept.evidence.receipt;
-	const enum cuttle_status status = setup_bias(
-	    request->bias, expand->model, expand->receipt.model_sha256,
-	    &(struct setup_promise){parent->unit.key, parent->categories && !parent->histogram,
-	                            !parent->guarantee.private_output},
-	    &expand->bias, error);
+	const bool told = parent->categories && !parent->histogram;
+	const struct setup_promise promise = {.unit_key = parent->unit.key,
+	                                      .fields = expand->kept.fields,
+	                                      .field_count = told ? expand->kept.field_count : 0,
+	                                      .insecure = !parent->guarantee.private_output};
+	const enum cuttle_status status =
+	    setup_bias(request->bias, expand->model, expand->receipt.model_sha256, &promise,
+	               &expand->bias, error);
 	if (!status) expand->receipt.bias = bias_told(&expand->bias);
 	return status;
 }

@@ -7,12 +7,16 @@
 
 #include "engine/cuttle/grammar.h"
 #include "io/disk/hash.h"
+#include "io/records/categories.h"
 #include "io/schema/schema.h"
 
 struct grammar_choice {
-	struct cuttle_grammar *grammar; /* NULL = any text */
-	struct schema *schema;          /* it is of this schema; NULL = it is a grammar's */
-	char sha256[HASH_TEXT];         /* of the file; "" = there is none */
+	/* [count] one of all texts, or one of each category's. count 0 = any text. */
+	struct cuttle_grammar **grammars;
+	size_t count;
+	struct schema *schema;  /* it is of this schema; NULL = it is a grammar's */
+	char *text;             /* of the file */
+	char sha256[HASH_TEXT]; /* of it; "" = there is none */
 };
 
 /* Reads the grammar or the schema at its path; NULL = it is not given. At most one of them is. Call
@@ -20,6 +24,12 @@ struct grammar_choice {
  * schema_read. NOMEM. */
 enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
                                        struct grammar_choice *choice, struct cuttle_error *error);
+/* Of a schema: makes a grammar for each category, in which its fields have its values. So these are
+ * written without looking at a record. USAGE: the schema has no enum of a field's name among its
+ * own properties, or a value is not in it. Else as schema_read. NOMEM. */
+enum cuttle_status grammar_choice_divide(struct grammar_choice *choice,
+                                         const struct categories *categories,
+                                         struct cuttle_error *error);
 void grammar_choice_free(struct grammar_choice *choice);
 
 #endif

@@ -117,9 +117,7 @@ static const char *name_grammar_contradiction(const struct generate_request *req
 		return "--schema reads objects, as JSONL has them: make a line of each row first";
 	if (request->output_format == OUTPUT_CSV)
 		return "--schema writes objects: give -o FILE.jsonl";
-	if (request->category_field_count || request->clusters)
-		return "--schema and --category-field or --clusters exclude each other: leave out "
-		       "one";
+	if (request->clusters) return "--schema and --clusters exclude each other: leave out one";
 	return request->rounds > 1 ? "--schema and --rounds 2 exclude each other: leave out one"
 	                           : NULL;
 }

@@ -79,7 +79,8 @@ static enum cuttle_status set_sample_receipt(const struct generate_request *requ
 	memcpy(receipt->template_sha256, setup->receipt.template_sha256, HASH_TEXT);
 	receipt->stops = setup->stop.stops;
 	receipt->filters = request->filters;
-	if (!sample_fingerprint(receipt, formats[request->output_format], sample->fingerprint))
+	if (!sample_fingerprint(receipt, formats[request->output_format], &setup->categories,
+	                        sample->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return setup_date(request->common.now, receipt->date, error);
 }

@@ -75,6 +75,19 @@ enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *
 	return status;
 }
 
+/* Whether a heading, "FIELD: VALUE" for each field, is of the promise's fields and no others. */
+static bool is_heading_of(const char *heading, const struct setup_promise *promise) {
+	for (size_t i = 0; i < promise->field_count; i++) {
+		const size_t size = strlen(promise->fields[i]);
+		if (strncmp(heading, promise->fields[i], size) != 0 || heading[size] != ':')
+			return false;
+		const char *end = strchr(heading, '\n');
+		if (!end) return i + 1 == promise->field_count;
+		heading = end + 1;
+	}
+	return false;
+}
+
 enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
                               const char *model_sha256, const struct setup_promise *promise,
                               struct bias *bias, struct cuttle_error *error) {
@@ -96,12 +109,14 @@ enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model
 		    path, receipt->unit_key ? receipt->unit_key : "record",
 		    unit_key ? unit_key : "record");
 	// Its promise is to a record that becomes null and keeps its category.
-	if (receipt->categories && !promise->category_public)
-		return io_fail(error, CUTTLE_USAGE,
-		               "%s tells how many records each category has, and this run promises "
-		               "to hide that: give both --category-public, or learn without "
-		               "--categories",
-		               path);
+	for (size_t i = 0; i < receipt->categories; i++)
+		if (!is_heading_of(bias->headings[i], promise))
+			return io_fail(
+			    error, CUTTLE_USAGE,
+			    "%s tells how many records each category has, and this run promises "
+			    "to hide that: give both --category-public and the same fields, or "
+			    "learn without --categories",
+			    path);
 	return CUTTLE_OK;
 }
 
@@ -222,11 +237,14 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 	if (!status && request->prompt_private)
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
 	if (!status && request->bias)
-		status = setup_bias(request->bias, setup->model, setup->receipt.model_sha256,
-		                    &(struct setup_promise){request->common.unit_key,
-		                                            request->category_public,
-		                                            request->plan.insecure},
-		                    &setup->bias, error);
+		status = setup_bias(
+		    request->bias, setup->model, setup->receipt.model_sha256,
+		    &(struct setup_promise){
+		        .unit_key = request->common.unit_key,
+		        .fields = request->category_fields,
+		        .field_count = request->category_public ? request->category_field_count : 0,
+		        .insecure = request->plan.insecure},
+		    &setup->bias, error);
 	if (!status)
 		status =
 		    grammar_choice_read(request->grammar, request->schema, &setup->grammar, error);
@@ -235,6 +253,8 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
 		                         request->categories, &setup->categories, error);
+	if (!status && setup->grammar.schema && request->categories)
+		status = grammar_choice_divide(&setup->grammar, &setup->categories, error);
 	if (!status && generate_private(request) &&
 	    categories_shares(&setup->categories) != setup->categories.count)
 		status = io_fail(error, CUTTLE_USAGE,
@@ -334,12 +354,9 @@ enum cuttle_status setup_category_bias(const struct setup *setup, size_t categor
 static enum cuttle_status make_setup_plan(const struct generate_request *request,
                                           struct setup *setup, struct cuttle_error *error) {
 	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
-	const struct cuttle_grammar *const grammars[] = {setup->grammar.grammar};
 	params.spread = (uint32_t)setup->receipt.unit.weight;
-	if (grammars[0]) {
-		params.grammars = grammars;
-		params.grammar_count = 1;
-	}
+	params.grammars = (const struct cuttle_grammar *const *)setup->grammar.grammars;
+	params.grammar_count = setup->grammar.count;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
@@ -459,7 +476,7 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
-	if (setup->grammar.grammar) setup->receipt.filters.trim = false; // none is cut short
+	if (setup->grammar.count) setup->receipt.filters.trim = false; // none is cut short
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
@@ -496,7 +513,7 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
 	// A grammar says where its texts end.
-	if (!status && !setup->grammar.grammar)
+	if (!status && !setup->grammar.count)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,
 		                          setup->plain, setup->example_count,
 		                          request->plan.form == CUTTLE_CONTINUE &&

@@ -49,8 +49,10 @@ enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *
 /* Whom a run promises something, and what. */
 struct setup_promise {
 	const char *unit_key; /* NULL = to each record */
-	bool category_public; /* which category a record has counts as public */
-	bool insecure;        /* none */
+	/* [field_count] of the categories that count as public; 0 = none do */
+	const char *const *fields;
+	size_t field_count;
+	bool insecure; /* none */
 };
 /* The same for a run with this promise. USAGE: it was learnt for other units; it tells how many
  * records a category has, and the run hides that; it is NOT PRIVATE, and the run is private. */

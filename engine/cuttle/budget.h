@@ -102,7 +102,8 @@ struct cuttle_savings {
 	 * Rounded to a multiple of 1e-6. 0 = never. */
 	double public_when;
 
-	/* U: free tokens of a batch, at most. 0 = T, if complete or public_when is on. */
+	/* U: free tokens of a batch, at most. 0 = T, if complete or public_when is on. With a
+	 * grammar 0 = T and what two of its shortest texts take. */
 	uint32_t free_tokens;
 };
 

@@ -39,10 +39,8 @@ enum { CUTTLE_STEP_ROWS = 32 };
  * afterwards. */
 struct cuttle_plan_params {
 	size_t struct_size; /* set by the default function */
-
 	/* Epsilon of the accountant below. Give epsilon or the clip, and leave the other NaN. */
 	double epsilon;
-
 	double clip;        /* in nats; rounded down to a multiple of 2^-fraction_bits */
 	double delta;       /* default 1e-6 */
 	double temperature; /* default 1.0; rounded to six decimals */
@@ -54,19 +52,16 @@ struct cuttle_plan_params {
 	uint32_t top_k; /* k; default 100; 0 = the whole vocabulary */
 	/* Longest prompt plus text, in tokens. 0 = the model's context, at most 4096. */
 	uint32_t context;
-
 	enum cuttle_accountant accountant; /* default CUTTLE_EXACT */
 	struct cuttle_savings savings;     /* default: center */
 	enum cuttle_form form;             /* default CUTTLE_CONTINUE */
 	const char *kind; /* what a text is, for the prompts: "clinical note"; default "text" */
-
 	/* CUTTLE_INSTRUCT: system message. NULL = the template's own, "" = none. */
 	const char *system;
 	/* CUTTLE_INSTRUCT: name of a format, as in cuttle_model_info. NULL = the model's own. */
 	const char *chat_format;
 
 	const char *prompt_public, *prompt_private; /* CUTTLE_CUSTOM only */
-
 	/* [example_count] public example texts. In every prompt they stand before the heading and
 	 * the reference; in CUTTLE_CUSTOM they stand before everything. */
 	const char *const *examples;
@@ -109,10 +104,8 @@ struct cuttle_plan_params {
 	/* R: references of each row, 1 to 64; default 1. A null one takes its row with it
 	 * (dp/PRIVACY.md, step 54). Not with a histogram. */
 	uint32_t shots;
-	/* [grammar_count] texts are of these (grammar.h): one for all headings, or each heading's
-	 * own. They must outlive the plan. 0 = any text. Only InvisibleInk, without a token bank
-	 * and stops. Free tokens are then T and what two shortest texts take, unless they are
-	 * given. */
+	/* [grammar_count] texts are of these (grammar.h), which outlive the plan: one for all
+	 * headings, or one for each. 0 = any text. Only InvisibleInk; no bank, no stops. */
 	const struct cuttle_grammar *const *grammars;
 	size_t grammar_count;
 };

@@ -137,14 +137,13 @@ static uint32_t state_explored(struct automaton *automaton) {
 static bool begin_automaton(struct automaton *automaton) {
 	automaton->table_room = 1024;
 	automaton->table = calloc(automaton->table_room, sizeof *automaton->table);
-	automaton->count = 1;
 	if (!automaton->table ||
-	    !tree_grow((void **)&automaton->states, &automaton->room, 1,
-	               sizeof *automaton->states) ||
-	    !stacks_begin(&automaton->stacks, automaton->grammar) ||
+	    !tree_grow((void **)&automaton->states, &automaton->room, 1, sizeof *automaton->states))
+		return false;
+	automaton->states[automaton->count++] = (struct automaton_state){.distance = UINT64_MAX};
+	if (!stacks_begin(&automaton->stacks, automaton->grammar) ||
 	    !explore_begin(&automaton->explore, &automaton->stacks))
 		return false;
-	automaton->states[0] = (struct automaton_state){.distance = UINT64_MAX};
 	explore_clear(&automaton->explore);
 	explore_from(&automaton->explore, automaton->grammar->root, 0);
 	automaton->begin = state_explored(automaton);

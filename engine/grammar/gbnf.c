@@ -63,16 +63,16 @@ static uint32_t add_node(struct gbnf_reader *reader, enum tree_kind kind, size_t
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-static int hex_value(int c) {
+static int gbnf_hex_value(int c) {
 	if (c >= '0' && c <= '9') return c - '0';
 	if (c >= 'a' && c <= 'f') return c - 'a' + 10;
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static uint32_t read_hex(struct gbnf_reader *reader, size_t begin, unsigned digits) {
+static uint32_t read_escaped_hex(struct gbnf_reader *reader, size_t begin, unsigned digits) {
 	uint32_t value = 0;
 	for (unsigned i = 0; i < digits; i++) {
-		const int digit = hex_value(peek(reader));
+		const int digit = gbnf_hex_value(peek(reader));
 		if (digit < 0) {
 			FAULT(reader, begin, "\\%c wants %u hexadecimal digits",
 			      reader->tree->text[begin + 1], digits);
@@ -85,7 +85,7 @@ static uint32_t read_hex(struct gbnf_reader *reader, size_t begin, unsigned digi
 	return value;
 }
 
-static uint32_t read_escape(struct gbnf_reader *reader) {
+static uint32_t read_gbnf_escape(struct gbnf_reader *reader) {
 	const size_t begin = reader->at;
 	const int c = peek_at(reader, begin + 1);
 	reader->at += 2;
@@ -102,11 +102,11 @@ static uint32_t read_escape(struct gbnf_reader *reader) {
 	case ']':
 		return (uint32_t)c;
 	case 'x':
-		return read_hex(reader, begin, 2);
+		return read_escaped_hex(reader, begin, 2);
 	case 'u':
-		return read_hex(reader, begin, 4);
+		return read_escaped_hex(reader, begin, 4);
 	case 'U':
-		return read_hex(reader, begin, 8);
+		return read_escaped_hex(reader, begin, 8);
 	default:
 		FAULT(reader, begin,
 		      "\\ stands before n, r, t, \\, \", [, ], x, u or U alone; "
@@ -123,7 +123,7 @@ static uint32_t read_rune(struct gbnf_reader *reader, size_t begin) {
 		      reader->tree->text[begin] == '[' ? ']' : '"');
 		return 0;
 	}
-	if (c == '\\') return read_escape(reader);
+	if (c == '\\') return read_gbnf_escape(reader);
 	uint32_t character;
 	const size_t size = utf8_decode(reader->tree->text + reader->at,
 	                                reader->tree->size - reader->at, &character);
@@ -161,7 +161,7 @@ static uint32_t read_literal(struct gbnf_reader *reader) {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static void add_range(struct gbnf_reader *reader, uint32_t low, uint32_t high) {
+static void add_class_range(struct gbnf_reader *reader, uint32_t low, uint32_t high) {
 	struct tree *tree = reader->tree;
 	if (low > high || reader->status) return;
 	if (!tree_grow((void **)&tree->ranges, &tree->range_room, tree->range_count + 1,
@@ -174,8 +174,8 @@ static void add_range(struct gbnf_reader *reader, uint32_t low, uint32_t high) {
 
 /* Without what lies between: no surrogate is a character. */
 static void add_characters(struct gbnf_reader *reader, uint32_t low, uint32_t high) {
-	add_range(reader, low, high < 0xd7ff ? high : 0xd7ff);
-	add_range(reader, low > 0xe000 ? low : 0xe000, high);
+	add_class_range(reader, low, high < 0xd7ff ? high : 0xd7ff);
+	add_class_range(reader, low > 0xe000 ? low : 0xe000, high);
 }
 
 static int compare_ranges(const void *a, const void *b) {
@@ -264,7 +264,7 @@ static uint32_t read_dot(struct gbnf_reader *reader) {
 
 /* ---- repetitions ----------------------------------------------------------------------------- */
 
-static bool read_times(struct gbnf_reader *reader, uint32_t *number) {
+static bool read_digits(struct gbnf_reader *reader, uint32_t *number) {
 	const size_t begin = reader->at;
 	uint32_t value = 0;
 	for (int c = peek(reader); c >= '0' && c <= '9'; c = peek_at(reader, ++reader->at)) {
@@ -283,13 +283,13 @@ static bool read_times(struct gbnf_reader *reader, uint32_t *number) {
 static void read_braces(struct gbnf_reader *reader, size_t begin, uint32_t *least, uint32_t *most) {
 	const bool lines = reader->groups > 0;
 	pass_blanks(reader, lines);
-	bool any = read_times(reader, least);
+	bool any = read_digits(reader, least);
 	*most = *least;
 	pass_blanks(reader, lines);
 	if (peek(reader) == ',' && !reader->status) {
 		reader->at++;
 		pass_blanks(reader, lines);
-		if (read_times(reader, most)) any = true;
+		if (read_digits(reader, most)) any = true;
 		else *most = TREE_UNLIMITED;
 		pass_blanks(reader, lines);
 	}
@@ -357,7 +357,7 @@ static uint32_t read_call(struct gbnf_reader *reader) {
 
 static struct gbnf_part read_any(struct gbnf_reader *reader);
 
-static struct gbnf_part read_group(struct gbnf_reader *reader) {
+static struct gbnf_part read_gbnf_group(struct gbnf_reader *reader) {
 	const size_t begin = reader->at++;
 	if (is_too_high(reader, begin, ++reader->groups)) return (struct gbnf_part){0};
 	pass_blanks(reader, true);
@@ -377,7 +377,7 @@ static bool read_part(struct gbnf_reader *reader, struct gbnf_part *part) {
 	else if (c == '[') part->node = read_bracket(reader);
 	else if (c == '.') part->node = read_dot(reader);
 	else if (is_name_letter(c)) part->node = read_call(reader);
-	else if (c == '(') *part = read_group(reader);
+	else if (c == '(') *part = read_gbnf_group(reader);
 	else if (c == '<' || c == '!')
 		FAULT(reader, reader->at,
 		      "tokens by name are not supported; write the text itself in quotes");

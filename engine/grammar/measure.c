@@ -109,7 +109,7 @@ static void settle_costs(struct measure *measure) {
 	}
 }
 
-static enum cuttle_status check_ends(const struct tree *tree, struct cuttle_error *error) {
+static enum cuttle_status check_rules_end(const struct tree *tree, struct cuttle_error *error) {
 	for (size_t i = 0; i < tree->rule_count; i++) {
 		const struct tree_rule *rule = tree->rules + i;
 		if (!tree->extents[rule->body].done)
@@ -326,7 +326,7 @@ enum cuttle_status measure_tree(struct tree *tree, struct cuttle_error *error) {
 		return status_fail(error, CUTTLE_NOMEM, "no memory for the grammar");
 	}
 	settle_costs(&measure);
-	enum cuttle_status status = check_ends(tree, error);
+	enum cuttle_status status = check_rules_end(tree, error);
 	if (!status) find_full(&measure);
 	free(measure.heap);
 	return status ? status : check_begins(tree, error);

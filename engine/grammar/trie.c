@@ -78,8 +78,8 @@ static size_t shared_bytes(const struct trie *trie, size_t token) {
 	return size;
 }
 
-static void add_token(struct trie *trie, size_t number, const uint8_t classes[256],
-                      uint32_t *open) {
+static void add_trie_token(struct trie *trie, size_t number, const uint8_t classes[256],
+                           uint32_t *open) {
 	const struct trie_token *token = trie->tokens + number;
 	const size_t shared = shared_bytes(trie, number);
 	const size_t before = number ? token[-1].size : 0;
@@ -105,7 +105,8 @@ bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t class
 	trie->nodes = malloc((count + 1) * sizeof *trie->nodes);
 	uint32_t *open = calloc(trie->longest + 1, sizeof *open);
 	if (trie->nodes && open) {
-		for (size_t i = 0; i < trie->token_count; i++) add_token(trie, i, classes, open);
+		for (size_t i = 0; i < trie->token_count; i++)
+			add_trie_token(trie, i, classes, open);
 		const size_t last =
 		    trie->token_count ? trie->tokens[trie->token_count - 1].size : 0;
 		for (size_t depth = 0; depth < last; depth++)

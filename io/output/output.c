@@ -638,18 +638,19 @@ static json_t *make_text_line(const struct output *output, const struct cuttle_t
 	return line;
 }
 
-/* Writes a text that is an object as its line: numbers stay as they were drawn. */
+/* Writes a text that is an object as its line: numbers stay as they were drawn. Where more is to be
+ * said it is a member of the line, as the object may have members of any name. */
 static int append_text_object(struct output *output, const struct cuttle_text *text,
                               enum filter_rule rule) {
 	const bool stamped = !output->request.private_output, dropped = rule != FILTER_KEEP,
-	           empty = text->size == 2;
+	           more = stamped || dropped;
 	char *line;
 	if (text->size > INT32_MAX) return note_problem(output, "", ENOMEM);
-	const int size = asprintf(&line, "%.*s%s%s%s%s%s%s}\n", (int)text->size - 1, text->text,
-	                          empty || !(stamped || dropped) ? "" : ", ",
-	                          stamped ? "\"private\": false, \"note\": \"NOT PRIVATE\"" : "",
-	                          stamped && dropped ? ", " : "", dropped ? "\"dropped\": \"" : "",
-	                          dropped ? filters_name(rule) : "", dropped ? "\"" : "");
+	const int size =
+	    asprintf(&line, "%s%.*s%s%s%s%s%s\n", more ? "{\"record\": " : "", (int)text->size,
+	             text->text, stamped ? ", \"private\": false, \"note\": \"NOT PRIVATE\"" : "",
+	             dropped ? ", \"dropped\": \"" : "", dropped ? filters_name(rule) : "",
+	             dropped ? "\"" : "", more ? "}" : "");
 	if (size < 0) return note_problem(output, "", ENOMEM);
 	const int status = dropped ? append_dropped(output, line, (size_t)size)
 	                           : append_output(output, line, (size_t)size);
@@ -759,6 +760,9 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	                               &output->problem);
 	if (output->status) return -1;
 	output->counts.drawn++;
+	output->counts.tokens += text->tokens;
+	output->counts.free_tokens += text->free_tokens;
+	output->counts.closed += text->finish == CUTTLE_FINISH_CLOSED;
 	output->kept = rule == FILTER_KEEP;
 	if (rule != FILTER_KEEP) {
 		output->counts.dropped[rule]++;

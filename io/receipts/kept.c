@@ -24,7 +24,15 @@ static enum cuttle_status open_parent(struct kept *kept, const char *receipt,
 	if (!status) hash_of(attested.bytes, attested.size, kept->receipt_sha256);
 	if (!status) status = evidence_read(&GENERATE_KIND, &attested, &kept->evidence, error);
 	attest_close(&attested);
-	return status ? status : evidence_check(&kept->evidence, NULL, error);
+	if (!status) status = evidence_check(&kept->evidence, NULL, error);
+	const struct receipt *parent = kept->evidence.receipt;
+	if (!status && (*parent->grammar_sha256 || *parent->schema_sha256))
+		status =
+		    io_fail(error, CUTTLE_INPUT,
+		            "%s: it is of texts of a grammar or a schema, of which no others can "
+		            "be written yet",
+		            file_shown(receipt));
+	return status;
 }
 
 static enum cuttle_status check_parent_output(const struct kept *kept, const char *path,

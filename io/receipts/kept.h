@@ -46,8 +46,8 @@ struct kept {
 
 /* Reads and checks the receipt, then compares the output with its hash, then reads the texts. Call
  * kept_close in any case; path and receipt must outlive *kept. INPUT: a file cannot be read, or the
- * receipt is not one of cuttle generate. LEDGER: the receipt does not agree with itself, or the
- * output is another one's. NOMEM. */
+ * receipt is not one of cuttle generate, or of texts of a grammar. LEDGER: the receipt does not
+ * agree with itself, or the output is another one's. NOMEM. */
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,
                              const char *receipt, struct cuttle_error *error);
 /* The last part of kept_open: groups and texts, once kept->claim is of a receipt that holds and of

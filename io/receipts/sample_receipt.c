@@ -111,8 +111,24 @@ const struct receipt_kind SAMPLE_KIND = {.system = "cuttle generate -B 0",
                                          .note = note_sample,
                                          .check = check_sample};
 
+/* How many texts each category has, in their order. */
+static json_t *list_spread(const struct categories *categories) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < categories->count && list; i++) {
+		json_t *one = json_pack("[s, I]", categories->all[i].heading,
+		                        (json_int_t)categories->all[i].texts);
+		if (json_array_append_new(list, one) == 0) continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return list;
+}
+
 bool sample_fingerprint(const struct sample_receipt *receipt, const char *output_format,
-                        char fingerprint[HASH_TEXT]) {
-	const struct jsonout_member member = {"output_format", json_string(output_format)};
-	return evidence_fingerprint(&SAMPLE_KIND, receipt, &member, 1, fingerprint);
+                        const struct categories *categories, char fingerprint[HASH_TEXT]) {
+	const struct jsonout_member members[] = {
+	    {"output_format", json_string(output_format)},
+	    {"spread", categories->count ? list_spread(categories) : NULL}};
+	return evidence_fingerprint(&SAMPLE_KIND, receipt, members, 1 + (categories->count > 0),
+	                            fingerprint);
 }

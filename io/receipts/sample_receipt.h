@@ -9,6 +9,7 @@
 #define CUTTLE_IO_RECEIPTS_SAMPLE_RECEIPT_H
 
 #include "io/receipts/learn_receipt.h"
+#include "io/records/categories.h"
 
 struct sample_receipt {
 	struct receipt_bias bias;
@@ -36,9 +37,10 @@ struct sample_receipt {
 enum { SAMPLE_SENTENCE = LEARN_SENTENCE + 512 };
 /* The guarantee in plain words. */
 void sample_sentence(const struct sample_receipt *receipt, char sentence[SAMPLE_SENTENCE]);
-/* SHA-256 of all that is chosen. False: out of memory. */
+/* SHA-256 of all that is chosen, how many texts each category has as well. `categories` may be
+ * empty. False: out of memory. */
 bool sample_fingerprint(const struct sample_receipt *receipt, const char *output_format,
-                        char fingerprint[HASH_TEXT]);
+                        const struct categories *categories, char fingerprint[HASH_TEXT]);
 /* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind SAMPLE_KIND;
 

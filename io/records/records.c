@@ -142,12 +142,15 @@ static bool is_blank(const char *text, size_t size) {
 }
 
 /* Keeps an object that fits the schema as its text. */
-static bool keep_object(struct records *records, struct span *span, const struct schema *schema,
-                        const json_t *root) {
+static bool keep_object(struct records *records, struct span *span,
+                        const struct records_request *request, const json_t *root) {
 	bool fits;
 	records->form.used = 0;
-	return !schema_record(schema, root, &records->form, &fits) &&
-	       (!fits || keep_text(records, span, records->form.bytes, records->form.used));
+	if (schema_record(request->schema, root, &records->form, &fits)) return false;
+	if (fits) return keep_text(records, span, records->form.bytes, records->form.used);
+	if (request->on_misfit)
+		request->on_misfit(request->user, schema_misfit(request->schema, root));
+	return true;
 }
 
 /* For a line without a text: why it has none. `root` is the line as JSON, NULL = it is not. */
@@ -206,7 +209,7 @@ static bool add_json(struct records *records, const struct records_request *requ
 		kept = keep_text(records, &row[TEXT], json_string_value(text),
 		                 json_string_length(text));
 	if (request->schema && json_is_object(root) && !source->cut)
-		kept = keep_object(records, &row[TEXT], request->schema, root);
+		kept = keep_object(records, &row[TEXT], request, root);
 	if (kept && request->id_field)
 		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
 	for (size_t i = 0; kept && i < request->label_count; i++)

@@ -31,20 +31,20 @@ static bool follow_shape(struct reading_schema *in, uint32_t at, unsigned char *
 }
 
 static bool can_end(const struct schema *schema, const struct shape *shape, const bool *ends) {
-	const struct shape_member *members = schema->members + shape->first;
 	bool all = true, any = false;
 	for (size_t i = 0; i < shape->count; i++) {
+		const struct shape_member *member = &schema->members[shape->first + i];
 		const bool needed =
-		    shape->kind == SHAPE_OBJECT ? members[i].required : i < shape->least;
-		any |= ends[members[i].shape];
-		all &= !needed || ends[members[i].shape];
+		    shape->kind == SHAPE_OBJECT ? member->required : i < shape->least;
+		any |= ends[member->shape];
+		all &= !needed || ends[member->shape];
 	}
 	if (passes_on(shape)) return any;
 	if (shape->kind == SHAPE_ARRAY && shape->least > shape->count) all &= ends[shape->rest];
 	return all;
 }
 
-static bool check_ends(struct reading_schema *in, bool *ends) {
+static bool check_endings(struct reading_schema *in, bool *ends) {
 	bool changed = true;
 	while (changed) {
 		changed = false;
@@ -107,10 +107,8 @@ static bool is_apart(struct reading_schema *in, uint32_t a, uint32_t b,
 static bool check_exclusion(struct reading_schema *in, uint32_t at, const unsigned char *types) {
 	const struct schema *schema = in->to;
 	const struct shape *shape = &schema->shapes[at];
-	const struct shape_member *members = schema->members + shape->first;
 	if (shape->kind != SHAPE_EITHER || shape->high_by != ASPECT_ONE_OF) return true;
-	if (shape->count > 256)
-		return reading_refuse(in, at, "oneOf", "it has more than 256 alternatives");
+	const struct shape_member *members = schema->members + shape->first;
 	for (size_t i = 0; i < shape->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!is_apart(in, members[i].shape, members[j].shape, types))
@@ -128,7 +126,7 @@ bool reading_check(struct reading_schema *in) {
 	bool done = colours && types && ends ? true : reading_nomem(in);
 	for (size_t i = 0; i < in->to->count && done; i++)
 		done = follow_shape(in, (uint32_t)i, colours, 0);
-	if (done) done = check_ends(in, ends);
+	if (done) done = check_endings(in, ends);
 	if (done) list_shape_types(in->to, types);
 	for (size_t i = 0; i < in->to->count && done; i++)
 		done = check_exclusion(in, (uint32_t)i, types);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How decimal.h reads, writes and makes ranges. A range of digits is cut where its first digits
-// part: from 27 to 254 are 27..29, 30..99, 100..199, 200..249, 250..254.
+// part: from 27 to 254 are 27..29, 30..99, 100..199, 200..249, 250..254. Numbers with a point have
+// fewer digits behind it the more stand before it: 0 to 1000 is 0, 0.5; [1-9] with 14 digits behind
+// it, or one more digit and 13 behind it, and so on.
 #include "io/schema/decimal.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,11 +61,16 @@ static void scale_digits(decimal digits, int exponent, bool negative, decimal *v
 void decimal_of(const json_t *number, decimal *value, bool *exact) {
 	char text[64] = "";
 	decimal digits = 0;
+	const double real = json_is_real(number) ? json_real_value(number) : 0;
 	if (json_is_integer(number)) {
 		*value = (decimal)json_integer_value(number) * decimal_one();
 		*exact = true;
+	} else if (real > -1e18 && real < 1e18 && real == (double)(int64_t)real) {
+		// Its shortest spelling may be another number: that of 2^57 ends with 0.
+		*value = (decimal)(int64_t)real * decimal_one();
+		*exact = true;
 	} else {
-		spell_real(json_real_value(number), text, sizeof text);
+		spell_real(real, text, sizeof text);
 		const bool negative = *text == '-';
 		const char *at = text + negative;
 		int behind = -1;
@@ -95,6 +103,44 @@ size_t decimal_write(decimal value, char text[DECIMAL_ROOM]) {
 	text[used] = 0;
 	explicit_bzero(digits, sizeof digits);
 	return used;
+}
+
+/* ---- rounding -------------------------------------------------------------------------------- */
+
+static unsigned count_decimal_digits(decimal value) {
+	unsigned count = 1;
+	while (value >= 10) {
+		value /= 10;
+		count++;
+	}
+	return count;
+}
+
+/* How many digits may stand behind the point of a number of this whole part. */
+static unsigned digits_behind(decimal whole) {
+	const unsigned before = whole ? count_decimal_digits(whole) : 0;
+	return before < DECIMAL_DIGITS ? DECIMAL_DIGITS - before : 0;
+}
+
+/* What the last of these digits counts. */
+static decimal unit_behind(unsigned digits) {
+	return power_of_ten(DECIMAL_BEHIND - digits);
+}
+
+decimal decimal_down(decimal value) {
+	const decimal size = value < 0 ? -value : value,
+	              unit = unit_behind(digits_behind(size / decimal_one())), rest = size % unit;
+	if (value >= 0) return size - rest;
+	return rest ? -(size - rest + unit) : value;
+}
+
+decimal decimal_up(decimal value) {
+	return -decimal_down(-value);
+}
+
+decimal decimal_near(decimal value) {
+	const decimal down = decimal_down(value), up = decimal_up(value);
+	return value - down < up - value ? down : up;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -158,15 +204,6 @@ static void write_digits(FILE *out, unsigned count, decimal least, decimal most)
 	fputs(")", out);
 }
 
-static unsigned count_decimal_digits(decimal value) {
-	unsigned count = 1;
-	while (value >= 10) {
-		value /= 10;
-		count++;
-	}
-	return count;
-}
-
 /* Whole numbers from least >= 0 to most, without zeros in front. */
 static void write_whole_numbers(FILE *out, decimal least, decimal most) {
 	struct choices choices = {out, false};
@@ -196,7 +233,8 @@ static void write_behind(FILE *out, unsigned count, decimal least, decimal most,
 	struct choices choices = {out, false};
 	const decimal power = power_of_ten(count - 1);
 	const bool may_end = empty && least == 0;
-	if (least == 0 && most == 10 * power - 1) {
+	// Where none is not meant, the last digit says that the least is 1.
+	if (least <= !empty && most == 10 * power - 1) {
 		if (count == 1) fprintf(out, may_end ? "[1-9]?" : "[1-9]");
 		else
 			fprintf(out, may_end ? "([0-9]{0,%u} [1-9])?" : "[0-9]{0,%u} [1-9]",
@@ -234,12 +272,60 @@ static void write_behind(FILE *out, unsigned count, decimal least, decimal most,
 	fputs(may_end ? ")?" : ")", out);
 }
 
-/* The point and what follows, least to most of 10^17. */
-static void write_fraction(FILE *out, decimal least, decimal most) {
+/* The point and what follows, least to most of 10^17, where `digits` may stand. */
+static void write_fraction(FILE *out, unsigned digits, decimal least, decimal most) {
 	if (most == 0) return;
 	fputs(least == 0 ? " (\".\" " : " \".\" ", out);
-	write_behind(out, DECIMAL_BEHIND, least, most, false);
+	write_behind(out, digits, least / unit_behind(digits), most / unit_behind(digits), false);
 	if (least == 0) fputs(")?", out);
+}
+
+static void write_any_fraction(FILE *out, unsigned digits) {
+	write_fraction(out, digits, 0, decimal_one() - unit_behind(digits));
+}
+
+/* Behind `count` digits: up to `most` of them, and a fraction. */
+static void write_more_digits(FILE *out, unsigned count, unsigned most) {
+	unsigned open = 0;
+	for (; count < most && count < DECIMAL_DIGITS; count++, open++) {
+		fputs(" (\".\" ", out);
+		write_behind(out, DECIMAL_DIGITS - count, 0,
+		             power_of_ten(DECIMAL_DIGITS - count) - 1, false);
+		fputs(" | [0-9]", out);
+	}
+	if (count < most) fprintf(out, " [0-9]{0,%u}", most - count);
+	else if (count < DECIMAL_DIGITS) write_any_fraction(out, DECIMAL_DIGITS - count);
+	while (open--) fputs(")?", out);
+}
+
+/* Numbers from the whole number `first` to below `last` + 1. */
+static void write_all_between(FILE *out, decimal first, decimal last) {
+	struct choices choices = {out, false};
+	fputs("(", out);
+	if (first == 0) {
+		next_choice(&choices);
+		fputs("\"0\"", out);
+		write_any_fraction(out, DECIMAL_DIGITS);
+		first = 1;
+	}
+	for (unsigned count = count_decimal_digits(first);
+	     first <= last && count <= count_decimal_digits(last); count++) {
+		const decimal least = power_of_ten(count - 1);
+		unsigned more = count;
+		next_choice(&choices);
+		if (first <= least && 10 * least - 1 <= last) {
+			// All numbers of so many digits, and of more while all of those are in it.
+			while (power_of_ten(more + 1) - 1 <= last) more++;
+			fputs("[1-9]", out);
+			if (count > 1) fprintf(out, " [0-9]{%u}", count - 1);
+		} else {
+			write_digits(out, count, first > least ? first : least,
+			             last < 10 * least ? last : 10 * least - 1);
+		}
+		write_more_digits(out, count, more);
+		count = more;
+	}
+	fputs(")", out);
 }
 
 /* From least >= 0 to most. */
@@ -247,6 +333,7 @@ static void write_magnitudes(FILE *out, decimal least, decimal most, bool whole)
 	const decimal one = decimal_one();
 	decimal first = least / one, last = most / one;
 	const decimal from = least % one, to = most % one;
+	const unsigned behind = digits_behind(first), behind_last = digits_behind(last);
 	struct choices choices = {out, false};
 	if (whole) {
 		write_whole_numbers(out, first, last);
@@ -255,31 +342,31 @@ static void write_magnitudes(FILE *out, decimal least, decimal most, bool whole)
 	fputs("(", out);
 	if (first == last) {
 		write_whole_numbers(out, first, first);
-		write_fraction(out, from, to);
-	} else {
-		if (from > 0) {
-			next_choice(&choices);
-			write_whole_numbers(out, first, first);
-			write_fraction(out, from, one - 1);
-			first++;
-		}
-		const decimal end = to == one - 1 ? last : last - 1;
-		if (first <= end) {
-			next_choice(&choices);
-			write_whole_numbers(out, first, end);
-			write_fraction(out, 0, one - 1);
-		}
-		if (end < last) {
-			next_choice(&choices);
-			write_whole_numbers(out, last, last);
-			write_fraction(out, 0, to);
-		}
+		write_fraction(out, behind, from, to);
+		fputs(")", out);
+		return;
+	}
+	if (from > 0) {
+		next_choice(&choices);
+		write_whole_numbers(out, first, first);
+		write_fraction(out, behind, from, one - unit_behind(behind));
+		first++;
+	}
+	const decimal end = to == one - unit_behind(behind_last) ? last : last - 1;
+	if (first <= end) {
+		next_choice(&choices);
+		write_all_between(out, first, end);
+	}
+	if (end < last) {
+		next_choice(&choices);
+		write_whole_numbers(out, last, last);
+		write_fraction(out, behind_last, 0, to);
 	}
 	fputs(")", out);
 }
 
 void decimal_grammar(FILE *out, decimal least, decimal most, bool whole) {
-	const decimal step = whole ? decimal_one() : 1;
+	const decimal step = whole ? decimal_one() : unit_behind(DECIMAL_DIGITS);
 	struct choices choices = {out, false};
 	if (least < 0) {
 		next_choice(&choices);

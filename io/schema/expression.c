@@ -86,7 +86,8 @@ static uint32_t add_set(struct reading *in, struct codepoints *set) {
 	return part;
 }
 
-static bool add_range(struct reading *in, struct codepoints *set, uint32_t first, uint32_t last) {
+static bool add_set_range(struct reading *in, struct codepoints *set, uint32_t first,
+                          uint32_t last) {
 	return codepoints_add(set, first, last) || fault_at(in, OUT_OF_MEMORY);
 }
 
@@ -128,17 +129,17 @@ static bool add_named(struct reading *in, struct codepoints *set, char letter) {
 	}
 }
 
-static int hex_value(char digit) {
+static int value_of_hex(char digit) {
 	const char *digits = "0123456789abcdef", *at = strchr(digits, digit | 0x20);
 	if (digit >= '0' && digit <= '9') return digit - '0';
 	return at && (digit | 0x20) >= 'a' ? (int)(at - digits) : -1;
 }
 
 /* Exactly so many hex digits. */
-static bool read_hex(struct reading *in, unsigned digits, uint32_t *value) {
+static bool read_hex_digits(struct reading *in, unsigned digits, uint32_t *value) {
 	*value = 0;
 	for (unsigned i = 0; i < digits; i++, in->at++) {
-		const int digit = in->at < in->end && *in->at ? hex_value(*in->at) : -1;
+		const int digit = in->at < in->end && *in->at ? value_of_hex(*in->at) : -1;
 		if (digit < 0) return fault_at(in, "a \\x or \\u lacks a hex digit");
 		*value = *value * 16 + (uint32_t)digit;
 	}
@@ -149,7 +150,7 @@ static bool read_braced_hex(struct reading *in, uint32_t *value) {
 	const char *digits = in->at;
 	*value = 0;
 	for (; in->at < in->end && *in->at != '}'; in->at++) {
-		const int digit = *in->at ? hex_value(*in->at) : -1;
+		const int digit = *in->at ? value_of_hex(*in->at) : -1;
 		if (digit < 0 || *value > 0x10ffff) return fault_at(in, "a \\u{ } is no character");
 		*value = *value * 16 + (uint32_t)digit;
 	}
@@ -163,11 +164,11 @@ static bool read_unicode(struct reading *in, uint32_t *value) {
 	uint32_t low;
 	if (takes(in, '{')) {
 		if (!read_braced_hex(in, value)) return false;
-	} else if (!read_hex(in, 4, value)) {
+	} else if (!read_hex_digits(in, 4, value)) {
 		return false;
 	} else if (*value >= 0xd800 && *value < 0xdc00) {
-		if (!takes(in, '\\') || !takes(in, 'u') || !read_hex(in, 4, &low) || low < 0xdc00 ||
-		    low > 0xdfff)
+		if (!takes(in, '\\') || !takes(in, 'u') || !read_hex_digits(in, 4, &low) ||
+		    low < 0xdc00 || low > 0xdfff)
 			return fault_at(in, "a \\u is half a character");
 		*value = 0x10000 + ((*value - 0xd800) << 10) + (low - 0xdc00);
 	}
@@ -193,13 +194,13 @@ static bool refuse_letter(struct reading *in, char letter) {
 }
 
 /* Behind the backslash of an escape that is one character. */
-static bool read_escape(struct reading *in, uint32_t *value) {
+static bool read_class_escape(struct reading *in, uint32_t *value) {
 	static const char letters[] = "tnvfr", meant[] = "\t\n\v\f\r";
 	if (in->at == in->end) return fault_at(in, "it ends with a \\");
 	const char letter = *in->at++;
 	const char *found = letter ? strchr(letters, letter) : NULL;
 	if (found) *value = (unsigned char)meant[found - letters];
-	else if (letter == 'x') return read_hex(in, 2, value);
+	else if (letter == 'x') return read_hex_digits(in, 2, value);
 	else if (letter == 'u') return read_unicode(in, value);
 	else if (letter == '0' && !(in->at < in->end && *in->at >= '0' && *in->at <= '9'))
 		*value = 0;
@@ -235,7 +236,7 @@ static bool read_class_end(struct reading *in, struct codepoints *set, uint32_t 
 		*value = '\b';
 		return true;
 	}
-	return read_escape(in, value);
+	return read_class_escape(in, value);
 }
 
 /* Behind its [. */
@@ -247,7 +248,7 @@ static bool fill_class(struct reading *in, struct codepoints *set) {
 		if (in->at == in->end) return fault_at(in, "a [ has no ]");
 		if (!read_class_end(in, set, &first, &named)) return false;
 		if (!looks_at(in, '-') || (in->end - in->at > 1 && in->at[1] == ']')) {
-			if (!named && !add_range(in, set, first, first)) return false;
+			if (!named && !add_set_range(in, set, first, first)) return false;
 			continue;
 		}
 		in->at++;
@@ -256,7 +257,7 @@ static bool fill_class(struct reading *in, struct codepoints *set) {
 		if (named || named_last)
 			return fault_at(in, "a range of [ ] has a class at an end; write \\-");
 		if (first > last) return fault_at(in, "a range of [ ] ends before it begins");
-		if (!add_range(in, set, first, last)) return false;
+		if (!add_set_range(in, set, first, last)) return false;
 	}
 	return !others || codepoints_invert(set) || fault_at(in, OUT_OF_MEMORY);
 }
@@ -265,7 +266,7 @@ static bool fill_class(struct reading *in, struct codepoints *set) {
 
 static uint32_t read_either(struct reading *in);
 
-static uint32_t read_group(struct reading *in) {
+static uint32_t read_parenthesis(struct reading *in) {
 	if (takes(in, '?') && !takes(in, ':')) {
 		(void)fault_at(in, looks_at(in, '<') && in->end - in->at > 1 && in->at[1] != '=' &&
 		                           in->at[1] != '!'
@@ -288,7 +289,7 @@ static uint32_t read_atom(struct reading *in) {
 	struct codepoints set = {0};
 	uint32_t value = 0;
 	bool done;
-	if (takes(in, '(')) return read_group(in);
+	if (takes(in, '(')) return read_parenthesis(in);
 	if (takes(in, '[')) {
 		done = fill_class(in, &set);
 	} else if (takes(in, '.')) {
@@ -296,13 +297,13 @@ static uint32_t read_atom(struct reading *in) {
 	} else if (takes(in, '\\')) {
 		if (in->at < in->end && *in->at && strchr("dwsDWS", *in->at))
 			done = add_named(in, &set, *in->at++);
-		else done = read_escape(in, &value) && add_range(in, &set, value, value);
+		else done = read_class_escape(in, &value) && add_set_range(in, &set, value, value);
 	} else if (strchr("*+?", *in->at) && *in->at) {
 		done = fault_at(in, "a *, + or ? has nothing before it; write \\*");
 	} else if (strchr("{}]", *in->at) && *in->at) {
 		done = fault_at(in, "a {, } or ] stands alone; write \\{");
 	} else {
-		done = read_code_point(in, &value) && add_range(in, &set, value, value);
+		done = read_code_point(in, &value) && add_set_range(in, &set, value, value);
 	}
 	if (done) return add_set(in, &set);
 	codepoints_free(&set);
@@ -320,7 +321,7 @@ static bool read_times_number(struct reading *in, uint32_t *value) {
 }
 
 /* Sets how often the atom before stands there. False: no such sign comes next, or a fault. */
-static bool read_times(struct reading *in, uint32_t *least, uint32_t *most) {
+static bool read_quantifier(struct reading *in, uint32_t *least, uint32_t *most) {
 	*least = 0;
 	*most = EXPRESSION_ENDLESS;
 	if (takes(in, '*')) return true;
@@ -347,7 +348,7 @@ static uint32_t read_factor(struct reading *in) {
 	if (takes(in, '^')) return add_expression_part(in, PART_START);
 	if (takes(in, '$')) return add_expression_part(in, PART_END);
 	const uint32_t atom = read_atom(in);
-	if (in->fault || !read_times(in, &least, &most)) return atom;
+	if (in->fault || !read_quantifier(in, &least, &most)) return atom;
 	(void)takes(in, '?');
 	const uint32_t repeat = add_expression_part(in, PART_REPEAT);
 	if (repeat == NO_PART) return NO_PART;

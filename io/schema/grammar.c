@@ -3,29 +3,24 @@
 // automaton that more than one way leads to; "^ab*$" is "\"" "a" "b"* "\"".
 #include "base/utf8.h"
 #include "io/schema/canonical.h"
+#include "io/schema/literal.h"
 #include "io/schema/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBERS = 64 };
+
 struct grammar_text {
 	const struct schema *schema;
 	FILE *out;
 	bool failed;
-	bool *used; /* of each pattern: a string has it */
+	bool *used;                /* of each pattern: a string has it */
+	uint32_t numbers[NUMBERS]; /* shapes whose ranges have a rule */
+	size_t number_count;
 };
 
 /* ---- characters ------------------------------------------------------------------------------ */
-
-/* A text in quotes, as GBNF has them. */
-static void put_literal(FILE *out, const char *text, size_t size) {
-	fputc('"', out);
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] == '"' || text[i] == '\\') fputc('\\', out);
-		fputc(text[i], out);
-	}
-	fputc('"', out);
-}
 
 static void put_class_character(FILE *out, uint32_t code_point) {
 	char text[4];
@@ -190,7 +185,7 @@ static bool put_state(FILE *out, const struct pattern *pattern, const uint32_t *
 			done = put_set(out, &ways.sets[i]);
 			more = one && counts[ways.targets[i]] == 1 && ways.targets[i] != 0;
 			if (more) fputc(' ', out);
-			else fprintf(out, " p%zu-%u", number, ways.targets[i]);
+			else fprintf(out, " p%zus%u", number, ways.targets[i]);
 		}
 		if (!one && ways.count) fputc(')', out);
 		if (more) state = ways.targets[0];
@@ -222,7 +217,7 @@ static bool put_pattern(FILE *out, const struct pattern *pattern, size_t number)
 	if (done) mark_inner(pattern, counts, inner);
 	for (uint32_t i = 0; i < pattern->states && done; i++) {
 		if (inner[i]) continue;
-		fprintf(out, "p%zu-%u ::= ", number, i);
+		fprintf(out, "p%zus%u ::= ", number, i);
 		done = put_state(out, pattern, counts, number, i);
 		fputc('\n', out);
 	}
@@ -233,22 +228,29 @@ static bool put_pattern(FILE *out, const struct pattern *pattern, size_t number)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
+enum { RULE_NAME = 48 };
+
 /* root, or the last name of its place and its number: "ward-2". */
-static void put_name(FILE *out, const struct schema *schema, uint32_t number) {
+static const char *name_rule(const struct schema *schema, uint32_t number, char name[RULE_NAME]) {
 	const struct shape_place *place = &schema->shapes[number].place;
-	if (!number) {
-		fputs("root", out);
-		return;
-	}
+	size_t used = 0;
+	if (!number) return "root";
 	while (!place->step && place->up != NO_SHAPE) place = &schema->shapes[place->up].place;
 	const char *key = place->key ? place->key : place->step ? place->step : "root";
-	for (size_t i = 0; key[i] && i < 24; i++) {
-		const char lower = (char)(key[i] | 0x20);
+	for (; key[used] && used < 24; used++) {
+		const char lower = (char)(key[used] | 0x20);
 		const bool plain =
-		    (lower >= 'a' && lower <= 'z') || (key[i] >= '0' && key[i] <= '9');
-		fputc(plain ? key[i] : '-', out);
+		    (lower >= 'a' && lower <= 'z') || (key[used] >= '0' && key[used] <= '9');
+		name[used] = '-';
+		if (plain) name[used] = key[used];
 	}
-	fprintf(out, "-%u", (unsigned)number);
+	(void)snprintf(name + used, RULE_NAME - used, "-%u", (unsigned)number);
+	return name;
+}
+
+static void put_name(FILE *out, const struct schema *schema, uint32_t number) {
+	char name[RULE_NAME];
+	fputs(name_rule(schema, number, name), out);
 }
 
 static void put_times(FILE *out, size_t least, size_t most) {
@@ -263,7 +265,7 @@ static bool put_key(FILE *out, const char *before, const char *key) {
 	struct arena text = {0};
 	const bool done = arena_append(&text, before, strlen(before)) &&
 	                  canonical_string(&text, key, strlen(key)) && arena_append(&text, ": ", 2);
-	if (done) put_literal(out, text.bytes, text.used);
+	if (done) literal_write(out, text.bytes, text.used);
 	arena_free(&text);
 	return done;
 }
@@ -336,54 +338,78 @@ static void put_object(struct grammar_text *to, uint32_t number, const struct sh
 	}
 }
 
-static void put_array(struct grammar_text *to, const struct shape *shape) {
+/* Any number of the items behind the first ones, of which there are `first`. */
+static void put_rest(struct grammar_text *to, const struct shape *shape, size_t first) {
 	FILE *out = to->out;
-	const size_t first = shape->count < shape->most ? shape->count : shape->most;
-	size_t open = 0;
-	fputs("\"[\"", out);
-	for (size_t i = 0; i < first; i++) {
-		if (i >= shape->least) {
-			fputs(" (", out);
-			open++;
-		}
-		fputs(i ? " \", \" " : " ", out);
-		put_name(out, to->schema, to->schema->members[shape->first + i].shape);
-	}
-	if (shape->rest != NO_SHAPE && shape->most > first) {
-		const size_t least = shape->least > first ? shape->least - first : 0,
-		             most = shape->most == SIZE_MAX ? SIZE_MAX : shape->most - first;
-		fputs(" (", out);
-		if (!first) {
-			put_name(out, to->schema, shape->rest);
-			fputs(" (", out);
-		}
-		fputs("\", \" ", out);
+	if (shape->rest == NO_SHAPE || shape->most <= first) return;
+	const size_t least = shape->least > first ? shape->least - first : 0,
+	             most = shape->most == SIZE_MAX ? SIZE_MAX : shape->most - first;
+	fputs(" (", out);
+	if (!first) {
 		put_name(out, to->schema, shape->rest);
-		fputc(')', out);
-		if (first) put_times(out, least, most);
-		else put_times(out, least ? least - 1 : 0, most == SIZE_MAX ? most : most - 1);
-		if (!first) fputs(least ? ")" : ")?", out);
+		fputs(" (", out);
 	}
-	while (open--) fputs(")?", out);
-	fputs(" \"]\"\n", out);
+	fputs("\", \" ", out);
+	put_name(out, to->schema, shape->rest);
+	fputc(')', out);
+	if (first) put_times(out, least, most);
+	else put_times(out, least ? least - 1 : 0, most == SIZE_MAX ? most : most - 1);
+	if (!first) fputs(least ? ")" : ")?", out);
 }
 
-static void put_choice(struct grammar_text *to, const struct shape *shape) {
-	struct arena text = {0};
-	for (size_t i = 0; i < json_array_size(shape->values); i++) {
-		text.used = 0;
-		if (i) fputs(" | ", to->out);
-		if (canonical_value(&text, json_array_get(shape->values, i)))
-			put_literal(to->out, text.bytes, text.used);
-		else to->failed = true;
+static void put_first_item(struct grammar_text *to, const struct shape *shape, size_t number) {
+	fputs(number ? " \", \" " : " ", to->out);
+	put_name(to->out, to->schema, to->schema->members[shape->first + number].shape);
+}
+
+/* Each item that may lack has a rule with what follows it: NAME-i3 is item 3 and what is behind it.
+ * So rules are no deeper, however many there are. */
+static void put_array(struct grammar_text *to, uint32_t number, const struct shape *shape) {
+	char name[RULE_NAME];
+	const char *rule = name_rule(to->schema, number, name);
+	FILE *out = to->out;
+	const size_t first = shape->count < shape->most ? shape->count : shape->most,
+	             least = shape->least < first ? shape->least : first;
+	fputs("\"[\"", out);
+	for (size_t i = 0; i < least; i++) put_first_item(to, shape, i);
+	if (least < first) fprintf(out, " %s-i%zu?", rule, least);
+	else put_rest(to, shape, first);
+	fputs(" \"]\"\n", out);
+	for (size_t i = least; i < first; i++) {
+		fprintf(out, "%s-i%zu ::=", rule, i);
+		put_first_item(to, shape, i);
+		if (i + 1 < first) fprintf(out, " %s-i%zu?", rule, i + 1);
+		else put_rest(to, shape, first);
+		fputc('\n', out);
 	}
-	fputc('\n', to->out);
+}
+
+/* One of the values, each as its text. */
+static void put_choice(struct grammar_text *to, uint32_t number, const struct shape *shape) {
+	const size_t count = json_array_size(shape->values);
+	char name[RULE_NAME];
+	struct arena text = {0};
+	struct literal *list = calloc(count, sizeof *list);
+	size_t *ends = calloc(count, sizeof *ends);
+	bool done = list && ends;
+	for (size_t i = 0; i < count && done; i++) {
+		done = canonical_value(&text, json_array_get(shape->values, i));
+		ends[i] = text.used;
+	}
+	for (size_t i = 0; i < count && done; i++) {
+		const size_t begin = i ? ends[i - 1] : 0;
+		list[i] = (struct literal){text.bytes + begin, ends[i] - begin};
+	}
+	done = done && literal_choose(to->out, name_rule(to->schema, number, name), list, count);
+	if (!done) to->failed = true;
+	free(list);
+	free(ends);
 	arena_free(&text);
 }
 
 static void put_string(struct grammar_text *to, const struct shape *shape) {
 	if (shape->pattern != SIZE_MAX) {
-		fprintf(to->out, "\"\\\"\" p%zu-0\n", shape->pattern);
+		fprintf(to->out, "\"\\\"\" p%zus0\n", shape->pattern);
 		to->used[shape->pattern] = true;
 		return;
 	}
@@ -391,6 +417,21 @@ static void put_string(struct grammar_text *to, const struct shape *shape) {
 	if (shape->most) fputs(" character", to->out);
 	if (shape->most) put_times(to->out, shape->least, shape->most);
 	fputs(" \"\\\"\"\n", to->out);
+}
+
+/* A range that another number has, too, is that one's rule: a long one is written once. */
+static void put_number(struct grammar_text *to, uint32_t number, const struct shape *shape) {
+	size_t i = 0;
+	for (; i < to->number_count; i++) {
+		const struct shape *other = &to->schema->shapes[to->numbers[i]];
+		if (other->low == shape->low && other->high == shape->high &&
+		    other->whole == shape->whole)
+			break;
+	}
+	if (i < to->number_count) put_name(to->out, to->schema, to->numbers[i]);
+	else decimal_grammar(to->out, shape->low, shape->high, shape->whole);
+	if (i == to->number_count && i < NUMBERS) to->numbers[to->number_count++] = number;
+	fputc('\n', to->out);
 }
 
 static void put_shape(struct grammar_text *to, uint32_t number) {
@@ -405,20 +446,19 @@ static void put_shape(struct grammar_text *to, uint32_t number) {
 		fputs("\"true\" | \"false\"\n", to->out);
 		break;
 	case SHAPE_NUMBER:
-		decimal_grammar(to->out, shape->low, shape->high, shape->whole);
-		fputc('\n', to->out);
+		put_number(to, number, shape);
 		break;
 	case SHAPE_STRING:
 		put_string(to, shape);
 		break;
 	case SHAPE_CHOICE:
-		put_choice(to, shape);
+		put_choice(to, number, shape);
 		break;
 	case SHAPE_OBJECT:
 		put_object(to, number, shape);
 		break;
 	case SHAPE_ARRAY:
-		put_array(to, shape);
+		put_array(to, number, shape);
 		break;
 	default:
 		for (size_t i = 0; i < shape->count; i++) {

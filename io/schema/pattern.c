@@ -404,7 +404,7 @@ static const char *join_equal(struct pattern *pattern) {
 
 static const char *finish_pattern(struct growth *in) {
 	const char *fault = in->fault;
-	if (!fault) fault = drop_dead(in->to, in->budget);
+	if (!fault && in->to->states) fault = drop_dead(in->to, in->budget);
 	if (!fault && in->to->states) fault = join_equal(in->to);
 	end_growth(in);
 	if (fault) {

@@ -19,6 +19,7 @@ struct fitting {
 	unsigned depth;
 	uint32_t shape; /* where it failed, and by what */
 	enum aspect by;
+	bool whole; /* a value with other members than the schema's does not fit */
 	bool nomem;
 };
 
@@ -42,6 +43,14 @@ static bool write_string(struct fitting *in, const char *text, size_t size) {
 
 static bool write_value(struct fitting *in, const json_t *value) {
 	if (in->out && !canonical_value(in->out, value)) in->nomem = true;
+	return !in->nomem;
+}
+
+static bool write_number(struct fitting *in, decimal number) {
+	char text[DECIMAL_ROOM];
+	const size_t size = decimal_write(number, text);
+	if (in->out && !arena_append(in->out, text, size)) in->nomem = true;
+	explicit_bzero(text, sizeof text);
 	return !in->nomem;
 }
 
@@ -71,10 +80,12 @@ static bool fit_number(struct fitting *in, const struct shape *shape, const json
 	if (shape->whole && (!exact || number % decimal_one() != 0))
 		return misfit_by(in, shape, ASPECT_TYPE);
 	if (number < shape->low) return misfit_by(in, shape, shape->low_by);
-	if (number > shape->high) return misfit_by(in, shape, shape->high_by);
-	if (!exact) return misfit_by(in, shape, ASPECT_TYPE);
-	if (in->out && !canonical_number(in->out, value)) in->nomem = true;
-	return !in->nomem;
+	// What is not exact lies above the decimal.
+	if (number > shape->high || (number == shape->high && !exact))
+		return misfit_by(in, shape, shape->high_by);
+	// The range begins and ends with numbers that are near themselves, so what is near is in
+	// it.
+	return write_number(in, shape->whole ? number : decimal_near(number));
 }
 
 static bool fit_choice(struct fitting *in, const struct shape *shape, const json_t *value) {
@@ -86,7 +97,7 @@ static bool fit_choice(struct fitting *in, const struct shape *shape, const json
 }
 
 static bool fit_object(struct fitting *in, const struct shape *shape, const json_t *value) {
-	bool some = false;
+	size_t found = 0;
 	if (!json_is_object(value)) return misfit_by(in, shape, ASPECT_TYPE);
 	if (!write_fitting_word(in, "{")) return false;
 	for (size_t i = 0; i < shape->count; i++) {
@@ -94,12 +105,13 @@ static bool fit_object(struct fitting *in, const struct shape *shape, const json
 		const json_t *item = json_object_get(value, member->key);
 		if (!item && member->required) return misfit_by(in, shape, ASPECT_REQUIRED);
 		if (!item) continue;
-		if ((some && !write_fitting_word(in, ", ")) ||
+		if ((found && !write_fitting_word(in, ", ")) ||
 		    !write_string(in, member->key, strlen(member->key)) ||
 		    !write_fitting_word(in, ": ") || !fit_shape(in, member->shape, item))
 			return false;
-		some = true;
+		found++;
 	}
+	if (in->whole && found < json_object_size(value)) return misfit_by(in, shape, ASPECT_TYPE);
 	return write_fitting_word(in, "}");
 }
 
@@ -146,13 +158,23 @@ static bool fit_typed(struct fitting *in, const struct shape *shape, const json_
 	return misfit_by(in, shape, ASPECT_TYPE);
 }
 
-static bool fit_either(struct fitting *in, const struct shape *shape, const json_t *value) {
+static bool fit_first(struct fitting *in, const struct shape *shape, const json_t *value) {
 	const size_t used = in->out ? in->out->used : 0;
 	for (size_t i = 0; i < shape->count && !in->nomem; i++) {
 		if (fit_shape(in, in->schema->members[shape->first + i].shape, value)) return true;
 		if (in->out) in->out->used = used;
 	}
-	return misfit_by(in, shape, shape->high_by);
+	return false;
+}
+
+/* An alternative that no member is left out for goes before others. */
+static bool fit_either(struct fitting *in, const struct shape *shape, const json_t *value) {
+	const bool whole = in->whole;
+	in->whole = true;
+	bool fits = fit_first(in, shape, value);
+	in->whole = whole;
+	if (!fits && !whole) fits = fit_first(in, shape, value);
+	return fits || misfit_by(in, shape, shape->high_by);
 }
 
 static bool fit_kind(struct fitting *in, const struct shape *shape, const json_t *value) {

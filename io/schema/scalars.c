@@ -16,8 +16,9 @@ static const char DATE[] =
     "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)$";
 
 enum {
-	PLACE_SHOWN = 120,       /* bytes of a place in a message */
-	LENGTH_MOST = 1000000000 /* no text is so long */
+	PLACE_SHOWN = 120,        /* bytes of a place in a message */
+	LENGTH_MOST = 1000000,    /* characters or items that a grammar counts */
+	LENGTH_NEVER = 1000000000 /* no text is so long */
 };
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -68,10 +69,10 @@ bool reading_count(struct reading_schema *in, uint32_t at, const json_t *json, c
 		return reading_refuse(in, at, keyword, "it is no whole number from 0 on");
 	number /= decimal_one();
 	// So great a maximum is none.
-	if (number >= LENGTH_MOST && otherwise == SIZE_MAX) return true;
-	if (number >= LENGTH_MOST)
-		return reading_refuse(in, at, keyword, "nothing is so long; write less than 10^9");
-	*value = (size_t)number;
+	if (number >= LENGTH_NEVER && otherwise == SIZE_MAX) return true;
+	if (number > LENGTH_MOST && otherwise != SIZE_MAX)
+		return reading_refuse(in, at, keyword, "write at most 1,000,000");
+	*value = number > LENGTH_MOST ? LENGTH_MOST : (size_t)number;
 	return true;
 }
 
@@ -187,11 +188,15 @@ bool reading_number(struct reading_schema *in, uint32_t at, const json_t *json, 
 	if (whole) {
 		new.low = -round_to_whole(-new.low, one);
 		new.high = round_to_whole(new.high, one);
+	} else {
+		new.low = decimal_up(new.low);
+		new.high = decimal_down(new.high);
 	}
 	if (new.low > new.high)
 		return reading_refuse(
 		    in, at, ASPECT_NAMES[new.low_by == ASPECT_TYPE ? new.high_by : new.low_by],
-		    "no number of at most 18 digits before the point and 17 behind it fits");
+		    "no number that cuttle writes fits: of at most 15 digits, or 18 without a "
+		    "point");
 	in->to->shapes[at] = new;
 	return true;
 }

@@ -6,12 +6,15 @@
 
 #include "io/disk/fail.h"
 #include "io/schema/canonical.h"
+#include "io/schema/nfa.h"
 #include "io/schema/reading.h"
 #include "io/schema/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { SHAPES = 10000, DEEPEST = 100, NAME_LONGEST = 1000, CHOICES = 4096 };
+/* An automaton follows all that may come next at once, and has room for 1,024. */
+enum { ALTERNATIVES = 256, LACKING = 1000 };
 
 /* Types, as bits. */
 enum {
@@ -152,6 +155,19 @@ static bool read_required(struct reading_schema *in, uint32_t at, const json_t *
 	return true;
 }
 
+/* Any of the members in a row that may lack, and the one behind them, may come next. */
+static bool check_lacking(struct reading_schema *in, uint32_t at) {
+	size_t lacking = 0;
+	for (size_t i = 0; i < in->to->shapes[at].count; i++) {
+		lacking = member_of(in, at, i)->required ? 0 : lacking + 1;
+		if (lacking > LACKING)
+			return reading_refuse(in, at, "properties",
+			                      "more than 1,000 members in a row may lack; name "
+			                      "some of them in required");
+	}
+	return true;
+}
+
 static bool read_object(struct reading_schema *in, uint32_t at, const json_t *json) {
 	json_t *properties = json_object_get(json, "properties");
 	const json_t *others = json_object_get(json, "additionalProperties");
@@ -173,7 +189,7 @@ static bool read_object(struct reading_schema *in, uint32_t at, const json_t *js
 		                        (struct shape_place){at, "properties", key, -1}))
 			return false;
 	}
-	return read_required(in, at, json_object_get(json, "required"));
+	return read_required(in, at, json_object_get(json, "required")) && check_lacking(in, at);
 }
 
 static bool read_items(struct reading_schema *in, uint32_t at, const json_t *json) {
@@ -297,12 +313,20 @@ static bool is_writable(const json_t *value) {
 	return fine;
 }
 
-/* Appends the value unless its canonical form is in `seen`. */
+/* Whether objects or arrays are equal, which canonical forms do not say. */
+static bool is_kept(struct reading_schema *in, const json_t *values, const json_t *value) {
+	if (!json_is_object(value) && !json_is_array(value)) return false;
+	for (size_t i = 0; i < json_array_size(values) && nfa_pays(&in->budget, 10); i++)
+		if (canonical_same(json_array_get(values, i), value)) return true;
+	return false;
+}
+
+/* Appends the value unless its canonical form is in `seen`, or it is one of the values. */
 static bool keep_choice(struct reading_schema *in, json_t *values, json_t *seen, json_t *value) {
 	struct arena text = {0};
 	bool done = canonical_value(&text, value) && arena_append(&text, "", 1);
 	// A canonical form has no NUL: it is a name by itself.
-	if (done && !json_object_get(seen, text.bytes))
+	if (done && !json_object_get(seen, text.bytes) && !is_kept(in, values, value))
 		done = !json_object_set_new(seen, text.bytes, json_true()) &&
 		       !json_array_append(values, value);
 	arena_free(&text);
@@ -441,6 +465,9 @@ static bool read_alternatives(struct reading_schema *in, uint32_t at, const json
 	const json_t *list = json_object_get(json, ASPECT_NAMES[aspect]);
 	if (!json_is_array(list) || !json_array_size(list))
 		return reading_refuse(in, at, ASPECT_NAMES[aspect], "it is no list of schemas");
+	if (json_array_size(list) > ALTERNATIVES)
+		return reading_refuse(in, at, ASPECT_NAMES[aspect],
+		                      "it has more than 256 alternatives");
 	if (!add_shape_members(in, at, SHAPE_EITHER, json_array_size(list))) return false;
 	in->to->shapes[at].high_by = aspect;
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -543,7 +570,8 @@ static enum cuttle_status parse_schema(const char *text, size_t size, json_t **j
 	*json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
 	                   &fault);
 	if (*json) return CUTTLE_OK;
-	if (json_error_code(&fault) == json_error_out_of_memory)
+	// Where jansson has no memory, it often says nothing, and no line.
+	if (json_error_code(&fault) == json_error_out_of_memory || fault.line < 0)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return io_fail(error, CUTTLE_INPUT, "\"\": it is no JSON, line %d: %s", fault.line,
 	               fault.text);

@@ -9,15 +9,18 @@
 // is the texts {"ward": "A", "age": 0} to {"ward": "B", "age": 99}. A text is in canonical form:
 // - one line, members in the schema's order, ", " and ": " between them, no other white space;
 // - strings as UTF-8, with \" \\ \b \f \n \r \t, and \u00XX in lower case for other controls;
-// - numbers as digits, without an exponent, a plus, a zero too many at either end, or -0; at most
-//   18 digits before the point and 17 behind it. 1.0 is 1.
+// - numbers as digits, without an exponent, a plus, a zero too many at either end, or -0. 1.0 is 1.
+//   They have at most 18 digits, or 15 where there is a point, before which a 0 is none.
 //
 // What is read: type (one, or a list), enum, const; properties, required, additionalProperties
 // false or true (no other member is ever written); minLength, maxLength, pattern
 // (io/schema/pattern.h), format "date"; minimum, maximum, exclusiveMinimum, exclusiveMaximum,
 // multipleOf 1 of integers; items, prefixItems, minItems, maxItems; anyOf; oneOf whose alternatives
-// have different types; $ref to #, #/$defs/NAME or #/definitions/NAME. Titles, descriptions and the
-// like are ignored. All else is refused, since whoever ignored it would write what does not fit.
+// have different types or values; $ref to #, #/$defs/NAME or #/definitions/NAME. Titles,
+// descriptions and the like are ignored. A length or count is at most 1,000,000; greater maxima are
+// taken as that, and from 10^9 on as none. An automaton follows 1,024 texts at once: of more values
+// or alternatives that part at the same character, some are not written. All else is refused, since
+// whoever ignored it would write what does not fit.
 #ifndef CUTTLE_IO_SCHEMA_SCHEMA_H
 #define CUTTLE_IO_SCHEMA_SCHEMA_H
 

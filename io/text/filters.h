@@ -37,6 +37,9 @@ struct filter_counts {
 	uint64_t dropped[FILTER_RULES]; /* by the rule that dropped them */
 	uint64_t formulas; /* lines of a CSV with a cell that a spreadsheet takes for a formula; no
 	                      receipt says it */
+	uint64_t tokens;   /* of all texts; no receipt says it, nor the next two */
+	uint64_t free_tokens; /* those of them that were free */
+	uint64_t closed;      /* texts that were brought to their end (enum cuttle_finish) */
 	char dropped_sha256[HASH_TEXT]; /* of their file once it is sealed; "" = there is none */
 };
 

@@ -27,6 +27,10 @@ exits 0 clusters -i other.jsonl --clusters 2 -o two.clusters -q
 exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o one.bias -q
 exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o two.bias -q --text-field more
 sed '$s/flour/bread/' public.jsonl >later.jsonl
+for word in one two; do
+	echo "root ::= \"$word\" | \"word\"" >$word.gbnf
+	echo "{\"type\": \"object\", \"properties\": {\"text\": {\"enum\": [\"$word\", \"word\"]}}}" >$word.json
+done
 pace
 cp pace.json again.json
 base=(generate -i refs.jsonl -o out.jsonl -B 2 -n 4 --bench pace.json)
@@ -89,6 +93,10 @@ changes <<-'END'
 	bias|-e 3|-e 3 --bias one.bias
 	bias|-e 3 --bias one.bias|-e 3 --bias two.bias
 	shots|--clip 1 -N 1|--clip 1 -N 1 --shots 2
+	grammar|-e 3|-e 3 --grammar one.gbnf
+	grammar|-e 3 --grammar one.gbnf|-e 3 --grammar two.gbnf
+	schema|-e 3|-e 3 --schema one.json
+	schema|-e 3 --schema one.json|-e 3 --schema two.json
 	num|-e 3|-e 3 -N 3
 	max-tokens|--clip 1|--clip 1 -n 5
 	temperature|--clip 1|--clip 1 --temperature 1.1

@@ -34,6 +34,11 @@ furnish() {
 		cp ../model.gguf models/SmolLM2-135M-Instruct.Q4_1.gguf
 		ln -s "$root/tools" tools
 		;;
+	docs/RECORDS.md)
+		ln -s ../model.gguf model.gguf
+		ln -s "$root/tools" tools
+		cp "$samples/letters.jsonl" .
+		;;
 	docs/TUTORIAL.md)
 		cp "$samples"/{notes,public}.jsonl .
 		if nightly && [ -r "$CUTTLE_MODEL" ]; then

@@ -291,6 +291,14 @@ exits 0 receipt verify wt.receipt.json --output wt.jsonl --bias w.bias
 [ "$(indices wt.jsonl)" = "0 1 2 3 4 5" ] || fail "indices of categories: $(indices wt.jsonl)"
 exits 0 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off "${wards[@]}" --categories ears,eyes --bias w.bias -o wg.jsonl -q
 exits 0 receipt verify wg.receipt.json --output wg.jsonl --bias w.bias
+# Other shares are another command: it would go on with texts of another category.
+printf 'ward,share\nears,1\neyes,1\n' >even.csv
+printf 'ward,share\nears,9\neyes,1\n' >uneven.csv
+shares=(generate -B 0 --bias w.bias -N 10 -n 12 --category-field ward --category-public -o sh.jsonl -q)
+(ulimit -f 1 && trap '' XFSZ && exec "$CUTTLE" "${shares[@]}" --categories even.csv 2>err)
+[ $? = 6 ] || fail "a full disk: $(cat err)"
+refused 2 "${shares[@]}" --categories uneven.csv
+exits 0 "${shares[@]}" --categories even.csv
 # It tells how many records each has, so no run that hides that adds its own promise to it.
 hides='w\.bias tells how many records each category has, and this run promises to hide that'
 refused 2 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off --bias w.bias -o x.jsonl
@@ -298,6 +306,10 @@ says err "$hides"
 refused 2 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --category-field ward --categories ears,eyes --bias w.bias -o x.jsonl
 says err "$hides"
 refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias w.bias
+# Categories of another field are others, though they are public, too.
+sed 's/"ward":/"sex":/' wards.jsonl >sexes.jsonl
+refused 2 generate -i sexes.jsonl -B 2 -N 4 -n 8 -e 2 --lots off --category-field sex --categories ears,eyes --category-public --bias w.bias -o x.jsonl
+says err "$hides"
 says err "$hides"
 exits 0 expand -i wg.jsonl -o biased.wards.jsonl -N 4 --bias w.bias -q
 exits 0 receipt verify biased.wards.receipt.json --bias w.bias

@@ -377,6 +377,26 @@ static void allowed_tokens(void **state) {
 	assert_null(m);
 }
 
+/* What is allowed in one step is so in that step alone, and V+ is found among it. */
+static void allowed_in_one_step(void **state) {
+	(void)state;
+	struct one_number number = {0};
+	const uint8_t some[V] = {0, 0, 0, 1, 1, 1};
+	const uint32_t *tokens;
+	size_t count;
+	struct dp_invisibleink_params params = example(&number, 2);
+	struct dp_invisibleink *m = make(&params);
+	dp_invisibleink_begin(m, 0);
+	dp_invisibleink_allow(m, some);
+	assert_int_equal(dp_invisibleink_public(m, public_row, &tokens, &count), DP_OK);
+	assert_in_range(count, 2, 3);
+	for (size_t i = 0; i < count; i++) assert_in_range(tokens[i], 3, 5);
+	dp_invisibleink_begin(m, 0);
+	assert_int_equal(dp_invisibleink_public(m, public_row, &tokens, &count), DP_OK);
+	assert_int_equal(tokens[0], 0);
+	dp_invisibleink_free(&m);
+}
+
 static void refuses_to_draw(struct dp_invisibleink *m) {
 	uint32_t token;
 	assert_misuse((void)dp_invisibleink_draw(m, &token));
@@ -527,7 +547,7 @@ int main(void) {
 	    cmocka_unit_test(allowed_tokens), cmocka_unit_test(the_cap),
 	    cmocka_unit_test(the_order),      cmocka_unit_test(no_entropy),
 	    cmocka_unit_test(bad_parameters), cmocka_unit_test(public_row_not_finite),
-	    cmocka_unit_test(a_shift),
+	    cmocka_unit_test(a_shift),        cmocka_unit_test(allowed_in_one_step),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,30 @@ static void every_text_is_of_its_grammar(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* However many free tokens there are, from the least on, none is missing at a text's end. */
+static void free_tokens_are_always_enough(void **state) {
+	(void)state;
+	struct cuttle_model *model = open_model();
+	struct cuttle_grammar *grammar = read_grammar("root ::= \"yes\" | [a-x] [a-z]{20,} \"!\"");
+	const struct cuttle_grammar *const one[] = {grammar};
+	size_t longer = 0;
+	struct cuttle_plan_params params = seeded_params(9);
+	params.grammars = one;
+	params.grammar_count = 1;
+	for (uint32_t more = 0, least = least_free(model, params); more < 30; more++) {
+		static struct written written;
+		written = (struct written){0};
+		params.savings.free_tokens = least + more;
+		params.insecure_seed++;
+		assert_int_equal(run_params(model, &params, &written), CUTTLE_OK);
+		check_written(grammar, &written, 9, least + more);
+		for (size_t i = 0; i < TEXTS; i++) longer += written.texts[i][0] != 'y';
+	}
+	assert_true(longer > 5);
+	cuttle_grammar_free(&grammar);
+	cuttle_model_free(&model);
+}
+
 /* What leaves no choice is free, and nothing else is before T tokens are paid. */
 static void forced_tokens_are_free(void **state) {
 	(void)state;
@@ -338,6 +362,7 @@ static void what_does_not_go_together_is_refused(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_text_is_of_its_grammar),
+	    cmocka_unit_test(free_tokens_are_always_enough),
 	    cmocka_unit_test(forced_tokens_are_free),
 	    cmocka_unit_test(runs_go_on_anywhere),
 	    cmocka_unit_test(private_rows_end_no_text),

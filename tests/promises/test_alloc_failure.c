@@ -13,10 +13,12 @@
 #include <cmocka.h>
 
 #include "engine/cuttle.h"
+#include "engine/grammar/automaton.h"
 #include "io/output/output.h"
 #include "io/disk/paths.h"
 #include "io/receipts/receipt.h"
 #include "io/records/records.h"
+#include "io/schema/record.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"
 #include "tests/support/statistics.h"
@@ -529,6 +531,73 @@ static enum cuttle_status audit_overlap(struct cuttle_error *error) {
 	return audit_by(AUDIT_OVERLAP, error);
 }
 
+static enum cuttle_status no_memory_for(struct cuttle_error *error, const char *what) {
+	(void)snprintf(error->message, sizeof error->message, "no memory for %s", what);
+	return CUTTLE_NOMEM;
+}
+
+/* A record's form is of the schema's grammar. */
+static enum cuttle_status follow_record(const struct schema *schema, struct automaton *automaton,
+                                        struct cuttle_error *error) {
+	struct arena out = {0};
+	bool fits = false;
+	json_t *record =
+	    json_pack("{s[i]ss}", "a", 7, "b", "x\"y"); // a list that may lack, and a pattern
+	enum cuttle_status status =
+	    record ? schema_record(schema, record, &out, &fits) : no_memory_for(error, "a record");
+	if (status) (void)no_memory_for(error, "its form");
+	const uint32_t end =
+	    status ? AUTOMATON_DEAD
+	           : automaton_walk(automaton, automaton_begin(automaton), out.bytes, out.used);
+	if (!status && automaton_failed(automaton)) status = no_memory_for(error, "states");
+	if (!status) assert_true(fits && automaton_accepts(automaton, end));
+	json_decref(record);
+	arena_free(&out);
+	return status;
+}
+
+static enum cuttle_status follow_fields(const struct schema *schema, struct cuttle_error *error) {
+	struct schema_fields *fields = schema_fields(schema);
+	char *place = schema_place(schema, 0);
+	const enum cuttle_status status =
+	    fields && place ? CUTTLE_OK : no_memory_for(error, "fields");
+	if (!status) assert_int_equal(fields->count, 4);
+	schema_fields_free(fields);
+	free(place);
+	return status;
+}
+
+static enum cuttle_status read_a_schema(struct cuttle_error *error) {
+	static const char json[] =
+	    "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":"
+	    "[\"number\",\"null\"],\"minimum\":-2.5}},\"b\":{\"type\":\"string\",\"pattern\":"
+	    "\"^(x|[^a]{2})+y$\",\"maxLength\":5},\"c\":{\"enum\":[\"ab\",\"ac\",[1]]},\"d\":"
+	    "{\"$ref\":\"#/$defs/d\"}},\"$defs\":{\"d\":{\"oneOf\":[{\"type\":\"null\"},"
+	    "{\"const\":1}]}}}";
+	struct schema *schema;
+	struct cuttle_grammar *grammar = NULL;
+	struct automaton *automaton = NULL;
+	enum cuttle_status status = schema_read(json, sizeof json - 1, &schema, error);
+	assert_true((status == CUTTLE_OK) == (schema != NULL));
+	// Without memory for a word, jansson says that another was expected.
+	if (status && strstr(error->message, "it is no JSON")) status = CUTTLE_NOMEM;
+	char *gbnf = status ? NULL : schema_grammar(schema);
+	if (!status && !gbnf) status = no_memory_for(error, "its grammar");
+	if (!status) status = cuttle_grammar_read(gbnf, strlen(gbnf), &grammar, error);
+	if (!status) status = automaton_new(grammar, 0, &automaton, error);
+	if (!status) status = follow_record(schema, automaton, error);
+	if (!status) status = follow_fields(schema, error);
+	automaton_free(&automaton);
+	cuttle_grammar_free(&grammar);
+	schema_free(schema);
+	free(gbnf);
+	return status;
+}
+
+static void reading_a_schema(void **state) {
+	(void)state;
+	each_allocation(read_a_schema, 200);
+}
 static void auditing(void **state) {
 	(void)state;
 	each_allocation(audit_canary, 30);
@@ -608,7 +677,7 @@ int main(void) {
 	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
 	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
 	    cmocka_unit_test(evaluate_texts),    cmocka_unit_test(auditing),
-	    cmocka_unit_test(evolve_texts),
+	    cmocka_unit_test(evolve_texts),      cmocka_unit_test(reading_a_schema),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

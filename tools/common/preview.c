@@ -187,7 +187,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
-	if (setup->grammar.grammar)
+	if (setup->grammar.count)
 		printf("%s       of each text; what it leaves no choice about is free\n",
 		       setup->grammar.schema ? "schema " : "grammar");
 	print_savings(guarantee);

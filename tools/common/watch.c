@@ -99,6 +99,17 @@ void watch_dropped(const struct common_request *request, const struct filter_cou
 		        dropped, counts->drawn, request->output, OUTPUT_DROPPED);
 }
 
+void watch_grammar(const struct filter_counts *counts) {
+	fprintf(stderr, "%" PRIu64 " tokens, %" PRIu64 " of them free", counts->tokens,
+	        counts->free_tokens);
+	if (counts->closed)
+		fprintf(stderr,
+		        "; %" PRIu64 " of %" PRIu64 " texts were brought to their end: a "
+		        "larger -n leaves more of them whole",
+		        counts->closed, counts->drawn);
+	fprintf(stderr, "\n");
+}
+
 void watch_formulas(uint64_t lines) {
 	if (lines)
 		fprintf(stderr,

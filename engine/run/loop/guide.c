@@ -116,7 +116,7 @@ static void queue_forced(struct guide *guide, struct guided *text) {
 }
 
 /* A byte for each token, from a bit. */
-static void spread_bits(struct guide *guide, const uint64_t *bits) {
+static void spread_allowed(struct guide *guide, const uint64_t *bits) {
 	const size_t size = vocab_size(guide->vocab);
 	for (size_t i = 0; i < size; i += 64)
 		for (size_t j = 0; j < 64; j++)
@@ -167,7 +167,7 @@ bool guide_next(struct guide *guide, size_t number, const struct transcript *tra
 		return false;
 	// Tokens that end a text are all the same end.
 	if (answer.count == 1 || !answer.going) step->forced = first_allowed(guide, &answer);
-	else spread_bits(guide, answer.bits);
+	else spread_allowed(guide, answer.bits);
 	step->allowed = step->forced < 0 ? guide->allowed : NULL;
 	return true;
 }

@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle generate --grammar` and `--schema`. It fails if a text is none of its grammar or schema, if a record that does not fit
+# shows, moves another one or counts as more than a null; if a forced token is paid; if a run that was stopped goes on otherwise; if a
+# category's field has another value; if a receipt, an audit or shards lose the grammar, or a wrong one is taken.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny finite
+cat >visit.json <<'END'
+{"type": "object",
+ "properties": {
+  "ward": {"enum": ["surgery", "oncology", "emergency"]},
+  "age": {"type": "integer", "minimum": 0, "maximum": 120},
+  "seen": {"type": "string", "format": "date"},
+  "well": {"type": "boolean"},
+  "note": {"type": "string", "minLength": 3, "maxLength": 30}},
+ "required": ["ward", "age", "note"], "additionalProperties": false}
+END
+cat >letter.gbnf <<'END'
+# A letter has a greeting, some words and an end.
+root ::= "Dear " ("Ada" | "Ben") ",\n" line{1,3} "Yours, C.\n"
+line ::= [a-z ]{1,12} ".\n"
+END
+echo '{"type": "object", "if": {}}' >if.json
+wards=(surgery oncology emergency)
+for i in $(seq 0 59); do
+	echo "{\"note\":\"note $i says so\",\"age\":$((i + 20)).0,\"ward\":\"${wards[i % 3]}\",\"seen\":\"2024-02-$((10 + i % 19))\",\"who\":$i,\"text\":\"Dear Ada, $i.\"}"
+done >refs.jsonl
+base=(generate -i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off)
+seeded=("${base[@]}" --insecure-seed 3)
+
+# ---- grammars ----------------------------------------------------------------------------------
+# letters FILE: each text of an output is a letter, and its tokens are those that may be paid.
+letters() {
+	python3 - "$1" <<-'END'
+		import json, re, sys
+		lines = [json.loads(line) for line in open(sys.argv[1])]
+		assert lines
+		for line in lines:
+		    assert re.fullmatch(r"Dear (Ada|Ben),\n([a-z ]{1,12}\.\n){1,3}Yours, C\.\n", line["text"]), line
+		    assert line["tokens"] - line["free"] <= 12 and line["finish"] in ("eos", "closed"), line
+		    assert line["free"] >= len("Dear ,\nda"), line
+	END
+}
+exits 0 "${seeded[@]}" -N 4 --grammar letter.gbnf -o letters.jsonl
+letters letters.jsonl || fail "a text is no letter: $(cat letters.jsonl)"
+exits 0 "${seeded[@]}" -N 4 --grammar letter.gbnf --complete -o complete.jsonl
+letters complete.jsonl || fail "a completed text is no letter: $(cat complete.jsonl)"
+grep -q '"closed"' complete.jsonl && fail "a completed text was brought to its end"
+says letters.jsonl '"finish":"closed"'
+exits 0 "${base[@]}" -N 2 --grammar letter.gbnf -o paid.jsonl
+nothing_left paid.jsonl
+exits 0 receipt verify paid.receipt.json --output paid.jsonl --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar'
+exits 0 receipt verify paid.receipt.json
+says out 'grammar_sha256'
+refused 7 receipt verify paid.receipt.json --grammar visit.json
+edits_noticed paid.receipt.json <<-'END'
+	/"grammar_sha256"/d
+	s/"grammar_sha256"/"schema_sha256"/
+	s/"free_tokens": [0-9]*/"free_tokens": 0/
+END
+
+# A run that was stopped goes on as it would have: with its own grammar, and with no other.
+(ulimit -f 2 && trap '' XFSZ && exec "$CUTTLE" "${seeded[@]}" -N 12 --grammar letter.gbnf -o stopped.jsonl 2>err)
+[ $? = 6 ] || fail "a full disk: $(cat err)"
+echo '# another' | cat letter.gbnf - >other.gbnf
+refused 2 "${seeded[@]}" -N 12 --grammar other.gbnf -o stopped.jsonl
+exits 0 "${seeded[@]}" -N 12 --grammar letter.gbnf -o stopped.jsonl
+exits 0 "${seeded[@]}" -N 12 --grammar letter.gbnf -o whole.jsonl
+same stopped.jsonl whole.jsonl "a run that was stopped went on otherwise"
+
+# ---- schemas -----------------------------------------------------------------------------------
+# visits FILE [WARD]: each line is an object of the schema.
+visits() {
+	python3 - "$1" visit.json "${2-}" <<-'END'
+		import json, sys
+		lines = [json.loads(line) for line in open(sys.argv[1])]
+		lines = [line.get("record", line) for line in lines]
+		schema = json.load(open(sys.argv[2]))
+		assert lines
+		for line in lines:
+		    assert list(line) == [name for name in schema["properties"] if name in line], line
+		    assert line["ward"] in schema["properties"]["ward"]["enum"], line
+		    assert not sys.argv[3] or line["ward"] == sys.argv[3], line
+		    assert type(line["age"]) is int and 0 <= line["age"] <= 120, line
+		    assert 3 <= len(line["note"]) <= 30, line
+		try:
+		    import jsonschema
+		    check = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+		    for line in lines: check.validate(line)
+		except ImportError:
+		    print("skipped: schema.sh: Python has no jsonschema to compare with")
+	END
+}
+some=40
+short && some=8
+exits 0 generate -i refs.jsonl -B 1 -n 20 -e 8 -q --lots off -N $some --schema visit.json -o visits.jsonl
+visits visits.jsonl || fail "a line is no visit: $(cat visits.jsonl)"
+exits 0 receipt verify visits.receipt.json --output visits.jsonl --schema visit.json
+says out '^schema +this is its schema$'
+refused 7 receipt verify visits.receipt.json --schema letter.gbnf
+exits 0 "${seeded[@]}" -N 4 --schema visit.json -o seeded.jsonl
+says seeded.jsonl '^\{"record": \{"ward": .*\}, "private": false, "note": "NOT PRIVATE"\}$'
+visits seeded.jsonl || fail "a seeded line is no visit: $(cat seeded.jsonl)"
+
+# What a record says counts in the schema's form alone. One that does not fit is null, and nothing tells.
+world() {
+	sed -E "$1" refs.jsonl >world.jsonl
+	exits 0 "${seeded[@]}" -i world.jsonl -N 2 --schema visit.json -o world.out.jsonl
+	[ ! -s err ] || [ "$(grep -cv 'NOT PRIVATE' err)" = 0 ] || fail "a record is told of: $(cat err)"
+	mv world.out.jsonl "$2"
+	rm world.out.receipt.json
+}
+world '' all
+world 's/,"who":[0-9]+//;s/"age":([0-9]+)\.0/"age": \1/;s/^\{("note":[^,]*),/{"extra":[1,{}],\1,/' same
+world '2s/"age":[0-9.]+/"age":-1/' unfit
+world '2s/.*/no JSON/' null
+world '2s/surgery|oncology/dentist/' ward
+world '2s/note 1/letter 1/' else
+same same all "what the schema does not have is heard"
+same unfit null "a record that does not fit is more than a null"
+same ward null "a value that the schema does not have is heard"
+cmp -s unfit all && fail "a null changes nothing"
+cmp -s else all && fail "a record changes nothing"
+
+# A category's field is written as it is, whatever the model would.
+kinds=(--category-field ward --categories "surgery,emergency")
+exits 0 "${base[@]}" -N 4 --schema visit.json "${kinds[@]}" --category-public -o kinds.jsonl
+visits <(head -2 kinds.jsonl) surgery || fail "not of its category: $(cat kinds.jsonl)"
+visits <(tail -2 kinds.jsonl) emergency || fail "not of its category: $(cat kinds.jsonl)"
+exits 0 generate -i refs.jsonl -B 3 -n 12 -e 8 -q -N 4 --schema visit.json "${kinds[@]}" -o private.jsonl
+exits 0 receipt verify private.receipt.json --output private.jsonl --schema visit.json
+
+# Public examples are objects, too. A wrong one is named, as they are public.
+head -2 refs.jsonl >examples.jsonl
+exits 0 "${seeded[@]}" -N 2 --schema visit.json --public-examples examples.jsonl -o shown.jsonl
+sed -i '2s/surgery\|oncology/dentist/' examples.jsonl
+refused 4 "${seeded[@]}" -N 2 --schema visit.json --public-examples examples.jsonl -o x.jsonl
+says err 'examples.jsonl: record 1 is one that does not fit the schema$'
+
+# An audit goes through such a run, and wants its schema.
+exits 0 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --schema visit.json --games 2 -q
+says out 'nothing contradicts the claim'
+refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json -q
+says err 'of a run with a grammar or a schema: give it'
+refused 4 audit invariant -i refs.jsonl --public --receipt visits.receipt.json --grammar letter.gbnf -q
+says err 'of a run with another grammar or schema$'
+
+# Which records fit, and where the others do not, for their owner alone.
+sed -E '2s/oncology/dentist/;3s/"age":[0-9.]+/"age":121/;4s/surgery/x/;5s/.*/[]/' refs.jsonl >some.jsonl
+exits 0 inspect -n 12 -i some.jsonl --schema visit.json
+says out '^readable +56,'
+says out '^ +3  that does not fit the schema$'
+says out '^misfits +2  /properties/ward/enum$'
+says out '^ +1  /properties/age/maximum$'
+says out '^cuttle generate --input some.jsonl --schema visit.json '
+exits 0 inspect -n 12 -i some.jsonl --schema visit.json --json
+says out '"/properties/ward/enum": 2'
+refused 2 inspect -i some.csv --schema visit.json
+refused 4 inspect -n 12 -i some.jsonl --schema if.json
+
+# Others of their kind would be any text.
+for one in paid visits; do
+	refused 4 expand -i $one.jsonl -N 2 -o x.jsonl -q
+	says err "$one.receipt.json: it is of texts of a grammar or a schema"
+done
+
+# ---- shards ------------------------------------------------------------------------------------
+shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
+exits 0 shard open "${shared[@]}" --shards 2
+for shard in 0 1; do exits 0 generate "${shared[@]}" --shard $shard/2; done
+exits 0 merge run -o merged.jsonl -q
+same merged.jsonl letters.jsonl "shards write other letters"
+
+# ---- what is refused ---------------------------------------------------------------------------
+refused 2 "${seeded[@]}" -N 2 --grammar letter.gbnf --schema visit.json -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --grammar letter.gbnf --stop auto -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --grammar letter.gbnf --token-bank -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --grammar letter.gbnf --trace x.trace -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --grammar letter.gbnf --free-tokens 5 -o x.jsonl
+says err "5 free tokens are too few: the grammar's shortest text may take"
+refused 2 generate -i refs.jsonl -B 1 -e 3 --method dp-prompt -N 2 --grammar letter.gbnf -o x.jsonl -q
+refused 2 "${seeded[@]}" -N 2 --schema visit.json --text-field note -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --schema visit.json -o x.csv
+refused 2 "${seeded[@]}" -N 2 --schema visit.json --rounds 2 --examples-per-text 2 -o x.jsonl
+refused 2 "${seeded[@]}" -N 2 --schema visit.json --category-field age --categories 30 --category-public -o x.jsonl
+says err 'the schema has no enum of that name$'
+refused 2 "${seeded[@]}" -N 2 --schema visit.json --category-field ward --categories dentist --category-public -o x.jsonl
+says err '"dentist" is not in the schema.s enum of ward$'
+refused 4 "${seeded[@]}" -N 2 --grammar visit.json -o x.jsonl
+says err 'visit.json: grammar, line 1, column 1'
+refused 4 "${seeded[@]}" -N 2 --grammar none.gbnf -o x.jsonl
+echo '{"type": "string"}' >string.json
+refused 4 "${seeded[@]}" -N 2 --schema string.json -o x.jsonl
+says err 'string.json: a record must be an object'
+refused 4 "${seeded[@]}" -N 2 --schema if.json -o x.jsonl
+says err 'if.json: .*/if'
+cp letter.gbnf same.gbnf
+refused 2 "${seeded[@]}" -N 2 --grammar same.gbnf -o same.gbnf --overwrite
+same letter.gbnf same.gbnf "a grammar was overwritten"
+ls x.* >/dev/null 2>&1 && fail "left: $(ls x.*)"
+echo "schema.sh: passed"
