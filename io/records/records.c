@@ -30,8 +30,8 @@ enum {
 	NONE = -1,      /* no column, or no character */
 	JSON = 3 << 25, /* bytes that jansson may take for one record: 96 MiB. A line that is one
 	                   text never needs so many. */
-	FORM = 1 << 25, /* bytes of a record in its schema's form, before more memory is asked for:
-	                   a line of 16 MiB and what JSON adds */
+	FORM = 1 << 26, /* bytes of a record in its schema's form, which never needs more: 1e17, has
+	                   20 there, and JSON bytes hold 2.1 million such numbers */
 	WORD = 1024,    /* bytes of an id or a label at most, where texts are cut */
 	WORD_JSON = 6 * WORD + 2 /* bytes of that id as JSON at most: \u0001 for each byte, and two
 	                            quotes */

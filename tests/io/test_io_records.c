@@ -11,6 +11,7 @@
 #include "io/records/records.h"
 #include "io/disk/secrecy.h"
 #include "io/records/source.h"
+#include "io/schema/schema.h"
 #include "tests/support/files.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -469,8 +470,8 @@ static long most_mapped(void) {
 
 /* Three records, in the midst one of a begin, many fillings and an end. Each reading maps as much.
  */
-static void read_three(bool csv, const char *begin, const char *filling, size_t fillings,
-                       const char *end) {
+static void read_three(bool csv, const struct schema *schema, const char *begin,
+                       const char *filling, size_t fillings, const char *end) {
 	static const char *const labels[] = {"ward"};
 	struct records *records;
 	FILE *file = fopen(path, "wb");
@@ -482,6 +483,7 @@ static void read_three(bool csv, const char *begin, const char *filling, size_t 
 	if (fclose(file)) _exit(2);
 	const struct records_request request = {.path = path,
 	                                        .field = "text",
+	                                        .schema = schema,
 	                                        .id_field = "id",
 	                                        .labels = labels,
 	                                        .label_count = 1,
@@ -492,11 +494,14 @@ static void read_three(bool csv, const char *begin, const char *filling, size_t 
 }
 
 /* As generate reads: what a tokenizer needs is nothing here. */
-static void read_as_generate(bool csv) {
+static void read_as_generate(int kind) {
+	static const char shape[] =
+	    "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"},"
+	    "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}";
 	static const struct {
 		const char *begin, *filling, *end;
 		size_t fillings;
-	} odd[2][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
+	} odd[3][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
 	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
 	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
 	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
@@ -507,18 +512,28 @@ static void read_as_generate(bool csv) {
 	                {"", "0123456789", ",a,text", 1600000},
 	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
 	                {"2,a,", "0123456789", "", 2000000},
-	                {"2,a,\"", "0123456789", "", 1600000}}};
+	                {"2,a,\"", "0123456789", "", 1600000}},
+	               {{"{\"a\":[", "1e17,", "0]}", 1900000}, // longer in its form
+	                {"{\"a\":[", "-1e17,", "0]}", 2090000},
+	                {"{\"a\":[", "1e17,", "true]}", 1900000}, // no form
+	                {"{\"text\":\"", "\\u0001", "\"}", 2700000},
+	                {"{\"text\":\"", "0123456789", "\"}", 1600000},
+	                {"{\"text\":\"", "0123456789", "\"}", 2000000}}};
+	const bool csv = kind == 1;
+	struct schema *schema = NULL;
 	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
+	if (kind == 2 && schema_read(shape, sizeof shape - 1, &schema, NULL)) _exit(3);
 	secrecy_begin();
 	if (secrecy_room(0, NULL)) _exit(2);
-	read_three(csv, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
+	read_three(csv, schema, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
 	(void)most_mapped();
 	const long first = most_mapped();
 	for (size_t i = 0; i < 6; i++) {
-		read_three(csv, odd[csv][i].begin, odd[csv][i].filling, odd[csv][i].fillings,
-		           odd[csv][i].end);
+		read_three(csv, schema, odd[kind][i].begin, odd[kind][i].filling,
+		           odd[kind][i].fillings, odd[kind][i].end);
 		if (most_mapped() != first) _exit(10 + (int)i);
 	}
+	schema_free(schema);
 	_exit(0);
 }
 
@@ -532,10 +547,10 @@ static void no_record_shows_in_the_memory(void **state) {
 		print_message("skipped in an emulator: what is mapped is its own\n");
 		return;
 	}
-	for (int csv = 0; csv < 2; csv++) {
+	for (int kind = 0; kind < 3; kind++) {
 		int status = 0;
 		const pid_t child = fork();
-		if (!child) read_as_generate(csv);
+		if (!child) read_as_generate(kind);
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
 	}
