@@ -89,9 +89,10 @@ static const char *name_group_contradiction(const struct generate_request *reque
 	           : NULL;
 }
 
-/* Whether the file is CSV or TSV, whose rows are no objects. */
-static bool is_table(const char *path, enum records_format format) {
-	const struct records_request wanted = {.path = path, .format = format};
+/* Whether the file is read as CSV or TSV, whose rows are no objects. */
+static bool is_table(const char *path, enum records_format format, const char *delimiter) {
+	const struct records_request wanted = {
+	    .path = path, .format = format, .delimiter = delimiter};
 	return path && records_are_csv(&wanted);
 }
 
@@ -112,8 +113,8 @@ static const char *name_grammar_contradiction(const struct generate_request *req
 	if (!request->schema) return NULL;
 	if (strcmp(request->text_field, "text") != 0 || request->examples_field)
 		return "--schema reads whole records: leave out --text-field and --examples-field";
-	if (is_table(request->common.input, request->input_format) ||
-	    is_table(request->public_examples, RECORDS_AUTO))
+	if (is_table(request->common.input, request->input_format, request->delimiter) ||
+	    is_table(request->public_examples, RECORDS_AUTO, NULL))
 		return "--schema reads objects, as JSONL has them: make a line of each row first";
 	if (request->output_format == OUTPUT_CSV)
 		return "--schema writes objects: give -o FILE.jsonl";

@@ -184,6 +184,8 @@ says err "5 free tokens are too few: the grammar's shortest text may take"
 refused 2 generate -i refs.jsonl -B 1 -e 3 --method dp-prompt -N 2 --grammar letter.gbnf -o x.jsonl -q
 refused 2 "${seeded[@]}" -N 2 --schema visit.json --text-field note -o x.jsonl
 refused 2 "${seeded[@]}" -N 2 --schema visit.json -o x.csv
+refused 2 "${seeded[@]}" -N 2 --schema visit.json --delimiter ';' -o x.jsonl
+says err 'schema reads objects'
 refused 2 "${seeded[@]}" -N 2 --schema visit.json --rounds 2 --examples-per-text 2 -o x.jsonl
 refused 2 "${seeded[@]}" -N 2 --schema visit.json --category-field age --categories 30 --category-public -o x.jsonl
 says err 'the schema has no enum of that name$'
