@@ -96,9 +96,9 @@ enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *pa
  * the first step. */
 void dp_invisibleink_begin(struct dp_invisibleink *mechanism, uint32_t spent);
 
-/* The next step draws one of the tokens with allowed[y] nonzero: in place of `allowed` of the
- * parameters, of which they are a part. V+ is found among them. At least one; [vocab], public, read
- * when the step starts. Not within a step. */
+/* Until the next dp_invisibleink_begin a step draws one of the tokens with allowed[y] nonzero: in
+ * place of `allowed` of the parameters, of which they are a part. V+ is found among them. At least
+ * one; [vocab], public, read when a step starts. Not within a step. */
 void dp_invisibleink_allow(struct dp_invisibleink *mechanism, const uint8_t *allowed);
 
 /* Starts a step. logits[vocab] are those of the public row. *candidates is V+, ascending, with
