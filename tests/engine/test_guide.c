@@ -105,8 +105,8 @@ static struct cuttle_grammar *read_grammar(const char *gbnf) {
 }
 
 static const char *const grammars[] = {
-    "root ::= \"{\\\"ward\\\": \\\"\" (\"surgery\" | \"cardiology\") \"\\\", \\\"note\\\": \\\"\" "
-    "[a-y ]{0,60} \"\\\"}\"",
+    ("root ::= \"{\\\"ward\\\": \\\"\" (\"surgery\" | \"cardiology\") \"\\\", \\\"note\\\": \\\"\" "
+     "[a-y ]{0,60} \"\\\"}\""),
     "root ::= \"[\" (root (\", \" root)*)? \"]\" | [0-9]{1,3}", // a rule within itself
     "root ::= \"yes\" | \"no, \" [a-z]{20,} \"!\"",             // far from its end at times
     "root ::= [\\U0001f600-\\U0001f64f]{2} \"\\n\"",            // characters of several tokens
