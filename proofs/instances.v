@@ -6,7 +6,7 @@ From Cuttle Require Import step_50_gaussian step_55_learn laws transcripts step_
   step_10_exact theorem_invisibleink step_39_lots step_40_histogram step_42_rounds
   step_04_exp_below step_11_polygon step_22_rowlaw step_27_exchange step_28_ceiling step_31_raise_e
   step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped step_46_threshold
-   step_47_mixtures step_51_filter step_56_bias_then_run.
+   step_47_mixtures step_51_filter step_56_bias_then_run step_57_grammar.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -369,3 +369,25 @@ Proof.
     replace (- (0 - 1) ^ 2 / (2 * 2)) with (- (1 / 4)) by field. replace (- (0 - 0) ^ 2 / (2 * 2)) with 0 by field. lra. }
   pose proof (gauss_pos 2 w W 1 0). apply Rmult_le_0_lt_compat; lra.
 Qed.
+
+(* A grammar: after every other token one alone may come. Four tokens, of which one is paid. *)
+Definition every_other (h : list bool) : list bool := if Nat.even (length h) then [true; false] else [true].
+Definition spelt : mechanism bool := guided small every_other (fun _ _ => 0%Z) 1.
+
+Lemma every_other_is_some h : In true (every_other h).
+Proof. unfold every_other. destruct (Nat.even (length h)); simpl; auto. Qed.
+
+Lemma grammar_instance :
+  zcdp (outputs spelt 4) (rho_of (ln (3 / 2)) 1) (world spelt small_row [Some 5%Z]) (world spelt small_row [None]).
+Proof.
+  refine (proj1 (step_57_guided_zcdp small small_row small_is_sound every_other (fun _ _ => 0%Z) _ 1 [Some 5%Z] 4 0)).
+  intros h; exists true; split; [apply every_other_is_some|simpl; lia].
+Qed.
+
+(* The first token is paid, and differs; the second is forced; the third comes after T. *)
+Lemma grammar_worlds_differ : next spelt small_row [Some 5%Z] [] true <> next spelt small_row [None] [] true.
+Proof. unfold next, law, weights, weight, private_sum. simpl. lra. Qed.
+
+Lemma grammar_steps : theorem_invisibleink.tokens spelt [true] = [true] /\ looks spelt [true; true] = false /\
+  theorem_invisibleink.tokens spelt [true; true] = [true; false].
+Proof. auto. Qed.

@@ -2,9 +2,12 @@
 // Tests texts of a grammar through the public API, on a tiny model: engine/run/loop/guide.c. It
 // fails if a text is not one of its grammar, whatever T and the free tokens are; if a forced token
 // is counted or another one is not; if a run resumed at any token goes on otherwise, or takes
-// tokens that its grammar does not have; or if private rows say how a text is brought to its end.
+// tokens that its grammar does not have; or if private rows say which tokens are free, which one a
+// free one is, or how a text is brought to its end.
 #include "engine/cuttle.h"
 #include "engine/grammar/automaton.h"
+#include "engine/model/model.h"
+#include "engine/run/loop/guide.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -243,6 +246,21 @@ static void forced_tokens_are_free(void **state) {
 		assert_int_equal(written.counts[i] - written.free_tokens[i],
 		                 1 + length + (length < 60));
 	}
+	// Where a text may end or go on, its end is a choice like any other.
+	struct cuttle_grammar *open = read_grammar("root ::= [a-y]{0,40}");
+	const struct cuttle_grammar *const third[] = {open};
+	size_t longest = 0;
+	params.grammars = third;
+	written = (struct written){0};
+	assert_int_equal(run_params(model, &params, &written), CUTTLE_OK);
+	for (size_t i = 0; i < TEXTS; i++) {
+		const size_t length = strlen(written.texts[i]);
+		assert_int_equal(written.counts[i], length + 1);
+		assert_int_equal(written.free_tokens[i], length == 40);
+		longest = length > longest ? length : longest;
+	}
+	assert_true(longest > 0);
+	cuttle_grammar_free(&open);
 	cuttle_grammar_free(&forced);
 	cuttle_grammar_free(&choice);
 	cuttle_model_free(&model);
@@ -316,6 +334,107 @@ static void private_rows_end_no_text(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Puts the first `count` tokens of each text into *part. Returns how many texts go on. */
+static size_t begin_alike(const struct written *whole, uint32_t count, const char *reference,
+                          struct written *part) {
+	size_t open = 0;
+	*part = (struct written){0};
+	for (size_t i = 0; i < TEXTS; i++) {
+		part->counts[i] = count < whole->counts[i] ? count : whole->counts[i];
+		memcpy(part->tokens[i], whole->tokens[i],
+		       part->counts[i] * sizeof *part->tokens[i]);
+		open += part->counts[i] < whole->counts[i];
+	}
+	for (size_t i = 0; i < TEXTS * BATCH; i++) part->references[i] = reference;
+	return open;
+}
+
+/* With the same tokens drawn, other references change neither which tokens are free nor which one a
+ * free one is, be it forced or on the way to an end. They change paid ones alone. */
+static void private_rows_decide_paid_tokens_alone(void **state) {
+	(void)state;
+	struct cuttle_model *model = open_model();
+	size_t forced = 0, behind = 0, paid_alike = 0, paid_otherwise = 0;
+	for (size_t g = 0; g < 3; g++) {
+		struct cuttle_grammar *grammar = read_grammar(grammars[g]);
+		const struct cuttle_grammar *const one[] = {grammar};
+		for (int way = 0; way < 4; way++) {
+			static struct written whole, part;
+			struct cuttle_plan_params params = seeded_params(way / 2 ? 12 : 3);
+			params.grammars = one;
+			params.grammar_count = 1;
+			params.savings.complete = way % 2;
+			params.parallel = TEXTS;
+			uint32_t paid[TEXTS] = {0}, longest = 0;
+			whole = (struct written){0};
+			assert_int_equal(run_params(model, &params, &whole), CUTTLE_OK);
+			for (size_t i = 0; i < TEXTS; i++)
+				longest = whole.counts[i] > longest ? whole.counts[i] : longest;
+			for (uint32_t t = 0; t < longest; t++) {
+				const size_t open = begin_alike(
+				    &whole, t, t % 2 ? "another one" : "" /* null */, &part);
+				part.stop_after = open;
+				assert_int_equal(run_params(model, &params, &part), CUTTLE_PARTIAL);
+				for (size_t i = 0; i < TEXTS; i++) {
+					if (t >= whole.counts[i]) continue;
+					const int32_t here = whole.tokens[i][t],
+					              there = part.tokens[i][t];
+					assert_int_equal(part.counts[i], t + 1);
+					if (here < 0) assert_int_equal(there, here);
+					else assert_true(there >= 0);
+					forced += here < 0 && paid[i] < params.tokens;
+					behind += paid[i] == params.tokens;
+					paid_alike += here >= 0 && here == there;
+					paid_otherwise += here >= 0 && here != there;
+					paid[i] += here >= 0;
+				}
+			}
+		}
+		cuttle_grammar_free(&grammar);
+	}
+	assert_true(forced > 200 && behind > 100);
+	assert_true(paid_alike > 10 && paid_otherwise > 10);
+	cuttle_model_free(&model);
+}
+
+/* A text that begins knows nothing of the one before it, which may have been within what must
+ * follow. */
+static void texts_begin_anew(void **state) {
+	(void)state;
+	struct cuttle_model *model = open_model();
+	const struct vocab *vocab = model->model.vocab;
+	struct cuttle_grammar *grammar = read_grammar("root ::= \"abc\" [x-y] \"def\"");
+	const struct transcript_rules rules = {.vocab = vocab,
+	                                       .tokens = 5,
+	                                       .free_tokens = 20,
+	                                       .length = 25,
+	                                       .completes = true,
+	                                       .exact = true};
+	struct transcript transcript;
+	struct guide *guide;
+	struct guide_step step;
+	assert_int_equal(transcript_new(&rules, &transcript, NULL), CUTTLE_OK);
+	assert_int_equal(guide_new(grammar, vocab, 2, false, &guide, NULL), CUTTLE_OK);
+	for (uint32_t before = 0; before < 8; before++) {
+		guide_begin(guide, 1);
+		transcript_begin(&transcript, false);
+		for (uint32_t i = 0; i < before; i++) {
+			assert_true(guide_next(guide, 1, &transcript, &step));
+			assert_int_equal(step.forced, i == 3 ? -1 : "abcxdef"[i]);
+			guide_took(guide, 1, "abcxdef"[i]);
+			transcript_add(&transcript, i == 3 ? 'x' : ~step.forced);
+		}
+		// The other text in flight is where it was.
+		transcript_begin(&transcript, false);
+		assert_true(guide_next(guide, 0, &transcript, &step));
+		assert_int_equal(step.forced, 'a');
+	}
+	guide_free(&guide);
+	transcript_free(&transcript);
+	cuttle_grammar_free(&grammar);
+	cuttle_model_free(&model);
+}
+
 static void assert_refused(struct cuttle_model *model, const struct cuttle_plan_params *params,
                            const char *reason) {
 	struct cuttle_plan *plan;
@@ -366,6 +485,8 @@ int main(void) {
 	    cmocka_unit_test(forced_tokens_are_free),
 	    cmocka_unit_test(runs_go_on_anywhere),
 	    cmocka_unit_test(private_rows_end_no_text),
+	    cmocka_unit_test(private_rows_decide_paid_tokens_alone),
+	    cmocka_unit_test(texts_begin_anew),
 	    cmocka_unit_test(what_does_not_go_together_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
