@@ -3,14 +3,16 @@
 // is PRIVATE.
 //
 // The records are read as generate reads them, but whole. io/records/survey.h counts them.
-// workflow/setup.h says where generate would cut a text (with -m only). tools/common/suggestion.h
-// makes the generate line. An inspect_report collects all that, and is printed as a table or as
+// workflow/setup.h says where generate would cut a text (with -m only). With --schema a text is a
+// whole record, and io/schema/record.h says where one does not fit. tools/common/suggestion.h makes
+// the generate line. An inspect_report collects all that, and is printed as a table or as
 // JSON.
 #include "tools/common/recipe.h"
 #include "tools/common/values.h"
 
 #include "base/utf8.h"
 #include "io/disk/secrecy.h"
+#include "io/schema/record.h"
 #include "tools/common/suggestion.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,6 +43,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "a file of cuttle clusters, as in generate. It is for the generate line, "
 	         "and for the room that a cluster's words take in the prompts"},
+	{.name = "schema", .first = true, VALUE(request.schema), .argument = "FILE",
+	 .help = "each record is one object of this public JSON Schema, as in generate: counts "
+	         "those that fit, and where others fail"},
 	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
 	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
 	 .argument = "B",
@@ -83,6 +88,14 @@ static const char ABOUT[] =
 	"Names, unless --categories gives them, and numbers of texts then come from the "
 	"records.\n\n"
 
+	"With --schema a document is the whole record, as generate --schema shows it: members "
+	"in the schema's order, all others left out. Lengths are of that. What does not fit is "
+	"null. The table tells at which places of the schema such records fail first, the "
+	"commonest first: /properties/ward/enum 4 are four records with a ward that the schema "
+	"does not have. For example:\n\n"
+
+	"  cuttle inspect -i visits.jsonl --schema visit.schema.json\n\n"
+
 	"Lengths in tokens, and how many documents a context cuts, need -m MODEL.\n";
 // clang-format on
 
@@ -102,6 +115,7 @@ struct field {
 struct fields {
 	struct field all[MOST_FIELDS];
 	size_t count;
+	size_t *misfits; /* with a schema, of each place: records that fail there first */
 };
 
 /* Counts the text in a field. Leaves out names that are too long or not text, and any after the
@@ -118,6 +132,11 @@ static void collect_field(void *user, const char *name, size_t name_size, size_t
 	if (i == MOST_FIELDS) return;
 	if (i == fields->count) memcpy(fields->all[fields->count++].name, name, name_size);
 	fields->all[i].bytes += text_size;
+}
+
+static void count_misfit(void *user, size_t place) {
+	const struct fields *fields = user;
+	fields->misfits[place]++;
 }
 
 /* The field with the most text; NULL when no field has any. */
@@ -155,7 +174,67 @@ struct inspect_report {
 	const char *line;                         /* of generate; NULL = none fits */
 	bool missing;                             /* no record has a text in the field */
 	const struct categories *declared;        /* NULL = none were given */
+	const struct schema *schema;              /* NULL = a text is a member */
 };
+
+/* ---- where records do not fit the schema ----------------------------------------------------- */
+
+enum { MOST_PLACES = 10 }; /* that are told */
+
+/* The next place by records that fail there, then by its number, behind `last`; SIZE_MAX = it is
+ * the first one, or there is none. */
+static size_t next_place(const struct inspect_report *report, size_t last) {
+	const size_t *counts = report->fields->misfits;
+	size_t next = SIZE_MAX;
+	for (size_t i = 0; i < schema_places(report->schema); i++) {
+		if (!counts[i] || (next != SIZE_MAX && counts[i] <= counts[next])) continue;
+		if (last == SIZE_MAX || counts[i] < counts[last] ||
+		    (counts[i] == counts[last] && i > last))
+			next = i;
+	}
+	return next;
+}
+
+static size_t count_places(const struct inspect_report *report) {
+	size_t count = 0;
+	for (size_t i = 0; i < schema_places(report->schema); i++)
+		count += report->fields->misfits[i] > 0;
+	return count;
+}
+
+static void print_places(const struct inspect_report *report) {
+	const size_t places = count_places(report);
+	size_t place = SIZE_MAX;
+	if (places) printf("%-13s%zu places of the schema first\n", "fail at", places);
+	for (size_t i = 0; i < places && i < MOST_PLACES; i++) {
+		place = next_place(report, place);
+		char *pointer = schema_place(report->schema, place);
+		printf("%-13s%8zu  ", "", report->fields->misfits[place]);
+		if (pointer) suggestion_clean(stdout, pointer, strlen(pointer));
+		putchar('\n');
+		free(pointer);
+	}
+	if (places > MOST_PLACES) printf("%-13s%8s  and more\n", "", "...");
+}
+
+static json_t *encode_places(const struct inspect_report *report) {
+	const size_t places = count_places(report);
+	size_t place = SIZE_MAX;
+	json_t *list = json_array();
+	for (size_t i = 0; list && i < places && i < MOST_PLACES; i++) {
+		place = next_place(report, place);
+		char *pointer = schema_place(report->schema, place);
+		json_t *object = json_pack("{s:s, s:I}", "place", pointer ? pointer : "", "records",
+		                           (json_int_t)report->fields->misfits[place]);
+		free(pointer);
+		if (pointer && json_array_append_new(list, object) == 0) continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return list;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_numbers(const char *title, const struct survey_numbers *numbers) {
 	printf("%-13s", title);
@@ -273,7 +352,8 @@ static void print_recipe(const struct inspect_report *report) {
 	const struct generate_values *values = report->values;
 	const struct cuttle_plan_params *plan = &values->request.plan;
 	struct recipe recipe;
-	if (values->category_fields.count || values->request.clusters ||
+	// expand knows no schema.
+	if (values->request.schema || values->category_fields.count || values->request.clusters ||
 	    values->request.common.unit_key ||
 	    !recipe_find(records_count(report->records), 10, plan->delta, plan->tokens,
 	                 plan->temperature, &recipe))
@@ -305,6 +385,7 @@ static void print_report(const struct inspect_report *report) {
 	if (report->missing)
 		printf("%-13sno record has a text in the field %s\n", "",
 		       report->values->request.text_field);
+	if (report->schema) print_places(report);
 	print_fields(report->fields);
 	print_numbers("bytes", &survey->bytes);
 	if (report->guarantee) {
@@ -449,6 +530,7 @@ static json_t *encode_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	json_t *states = json_object();
 	for (size_t i = 0; i < RECORD_STATES && states; i++) {
+		if (i == RECORD_MISFIT && !report->schema) continue;
 		const struct jsonout_member member = {STATE_KEYS[i],
 		                                      json_integer((json_int_t)survey->states[i])};
 		states = jsonout_extend(states, &member, 1);
@@ -463,6 +545,12 @@ static json_t *encode_report(const struct inspect_report *report) {
 	json_t *root = json_pack("{s:s, s:I}", "PRIVATE", PRIVATE, "records",
 	                         (json_int_t)records_count(report->records));
 	root = jsonout_extend(root, members, sizeof members / sizeof *members);
+	if (report->schema) {
+		const struct jsonout_member more[] = {
+		    {"misfit_places", json_integer((json_int_t)count_places(report))},
+		    {"misfits", encode_places(report)}};
+		root = jsonout_extend(root, more, sizeof more / sizeof *more);
+	}
 	if (report->guarantee) {
 		const struct jsonout_member more[] = {
 		    {"tokens", encode_survey_numbers(&survey->tokens)},
@@ -514,7 +602,7 @@ static int prepare_cut(const struct verb *verb, struct generate_values *values,
 
 static int tell_owner(const struct verb *verb, const struct inspect_values *values,
                       const struct records *records, const struct fields *fields,
-                      const struct setup *setup) {
+                      const struct schema *schema, const struct setup *setup) {
 	const struct generate_values *run = &values->run;
 	const struct cuttle_guarantee *guarantee = setup->plan ? &setup->receipt.guarantee : NULL;
 	struct categories declared = {0};
@@ -535,13 +623,14 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 	if (status) {
 		code = verb_fail(verb, status, &error);
 	} else {
-		const bool missing = !survey.states[RECORD_READABLE] && fields->count;
+		const bool missing = !schema && !survey.states[RECORD_READABLE] && fields->count;
 		const struct field *found = missing ? choose_field(fields) : NULL;
 		char *line =
 		    suggestion_line(verb, run, records, &survey, found ? found->name : NULL);
 		const struct inspect_report report = {
 		    run,       records, &survey, fields,
-		    guarantee, line,    missing, declared.count ? &declared : NULL};
+		    guarantee, line,    missing, declared.count ? &declared : NULL,
+		    schema};
 		if (values->json) code = verb_print(verb, encode_report(&report), JSON_INDENT(2));
 		else print_report(&report);
 		secrecy_free(line);
@@ -552,14 +641,20 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 }
 
 static int inspect_file(const struct verb *verb, const struct inspect_values *values,
-                        const struct setup *setup) {
+                        const struct schema *schema, const struct setup *setup) {
 	const struct generate_values *run = &values->run;
 	struct records *records;
 	struct cuttle_error error;
 	struct fields *fields = calloc(1, sizeof *fields);
-	if (!fields) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	if (fields && schema)
+		fields->misfits = calloc(schema_places(schema), sizeof *fields->misfits);
+	if (!fields || (schema && !fields->misfits)) {
+		secrecy_free(fields);
+		return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	}
 	const struct records_request request = {.path = run->request.common.input,
 	                                        .field = run->request.text_field,
+	                                        .schema = schema,
 	                                        .id_field = run->request.common.unit_key,
 	                                        .id_is_owner = true,
 	                                        .all_columns = true,
@@ -569,11 +664,12 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	                                        .labels = run->category_fields.texts,
 	                                        .label_count = run->category_fields.count,
 	                                        .on_field = collect_field,
+	                                        .on_misfit = count_misfit,
 	                                        .user = fields};
 	const enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status && run->open.mlock) records_lock(records);
 	int code = status ? verb_fail(verb, status, &error)
-	                  : tell_owner(verb, values, records, fields, setup);
+	                  : tell_owner(verb, values, records, fields, schema, setup);
 	// records_read fails when a CSV header lacks the column. The names of its columns help
 	// then.
 	if (status && fields->count && !values->json) {
@@ -581,8 +677,25 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 		print_fields(fields);
 	}
 	records_free(&records);
+	secrecy_free(fields->misfits);
 	secrecy_free(fields);
 	return code;
+}
+
+/* What generate, too, refuses beside a schema; NULL = nothing. */
+static const char *name_schema_fault(const struct generate_values *run) {
+	const struct records_request file = {.path = run->request.common.input,
+	                                     .format = run->request.input_format,
+	                                     .delimiter = run->request.delimiter};
+	if (!run->request.schema) return NULL;
+	if (strcmp(run->request.text_field, "text") != 0)
+		return "--schema reads whole records: leave out --text-field";
+	if (records_are_csv(&file))
+		return "--schema reads objects, as JSONL has them: make a line of each row first";
+	return run->category_fields.count || run->request.clusters
+	           ? "--schema and --category-field or --clusters exclude each other: leave out "
+	             "one"
+	           : NULL;
 }
 
 static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
@@ -607,9 +720,17 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	if (!values.run.request.plan.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
+	const char *fault = name_schema_fault(&values.run);
+	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
 	struct generate_values cut = values.run;
-	if (cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
-	if (!code) code = inspect_file(verb, &values, &setup);
+	struct grammar_choice choice;
+	struct cuttle_error error;
+	const enum cuttle_status status =
+	    grammar_choice_read(NULL, values.run.request.schema, &choice, &error);
+	if (status) code = verb_fail(verb, status, &error);
+	if (!code && cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
+	if (!code) code = inspect_file(verb, &values, choice.schema, &setup);
+	grammar_choice_free(&choice);
 	generate_free(&setup);
 	cuttle_model_free(&opened.model);
 	return code;

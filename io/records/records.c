@@ -207,6 +207,8 @@ static bool add_json(struct records *records, const struct records_request *requ
 		                 json_string_length(text));
 	if (request->schema && json_is_object(root) && !source->cut)
 		kept = keep_object(records, &row[TEXT], request->schema, root);
+	if (row[TEXT].state == RECORD_MISFIT && request->on_misfit)
+		request->on_misfit(request->user, schema_misfit(request->schema, root));
 	if (kept && request->id_field)
 		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
 	for (size_t i = 0; kept && i < request->label_count; i++)

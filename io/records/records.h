@@ -47,6 +47,9 @@ struct records_request {
 	/* For the owner of the records alone. Told each member of each object with the bytes of its
 	 * text (0 = no text), or each column of the header row. NULL = nobody is told. */
 	void (*on_field)(void *user, const char *name, size_t name_size, size_t text_size);
+	/* Likewise: told of each object that does not fit the schema the place where it fails
+	 * first (io/schema/record.h). */
+	void (*on_misfit)(void *user, size_t place);
 	void *user;
 };
 

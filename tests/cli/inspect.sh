@@ -81,6 +81,64 @@ exits 0 inspect -i empty.jsonl
 says out '^records +0$'
 says out 'no record to write from'
 
+# ---- records of a schema -------------------------------------------------------------------------
+cat >visit.schema.json <<'TEXT'
+{"type":"object","properties":{
+ "ward":{"enum":["A","B","C"]},
+ "age":{"type":"integer","minimum":0,"maximum":99},
+ "patient":{"type":"object","properties":{"sex":{"enum":["f","m",null]}},"required":["sex"]},
+ "note":{"type":"string","maxLength":20}},
+ "required":["ward","age","patient"]}
+TEXT
+visit='"age":7.0,"patient":{"sex":null},"x":1'
+{
+	echo "{$visit,\"ward\":\"A\"}"
+	echo "{\"note\":\"Coughs.\",\"ward\":\"A\",$visit}"
+	for ((i = 0; i < 2; i++)); do echo '{"ward":"A","age":100,"patient":{"sex":"f"}}'; done
+	for ((i = 0; i < 3; i++)); do echo "{\"ward\":\"secret ward $i\",$visit}"; done
+	echo '{"ward":"A","age":7}'
+	echo '[]'
+} >visits.jsonl
+exits 0 inspect -i visits.jsonl --schema visit.schema.json -B 2
+says out '^readable +2, 0 of them'
+says out '^null +7$'
+says out '^ +6  that does not fit the schema$'
+same <(sed -n '/^fail at/,/required$/p' out) <(printf '%-13s3 places of the schema first\n%21d  %s\n%21d  %s\n%21d  %s\n' 'fail at' 3 /properties/ward/enum 2 /properties/age/maximum 1 /required) "other places"
+# The canonical texts: {"ward": "A", "age": 7, "patient": {"sex": null}}, and one with a note.
+says out '^bytes +least 49, .*, most 68$'
+says out '^cuttle generate .*--schema visit\.schema\.json '
+grep -q secret out && fail "a word of a record is in the report"
+exits 0 inspect -i visits.jsonl --schema visit.schema.json --json
+tells "['states']['misfit']" 6
+tells "['misfit_places']" 3
+tells "['misfits']" "[{'place': '/properties/ward/enum', 'records': 3}, {'place': '/properties/age/maximum', 'records': 2}, {'place': '/required', 'records': 1}]"
+tells "['bytes']['100']" 68
+# Of more than ten places the commonest are told.
+{
+	printf '{"type":"object","properties":{'
+	for i in {a..l}; do printf '"%s":{"const":1},' $i; done
+	printf '"z":{"type":"string"}}}\n'
+} >many.schema.json
+for i in {a..l}; do echo "{\"$i\":2}"; done >many.jsonl
+echo '{"l":3}' >>many.jsonl
+exits 0 inspect -i many.jsonl --schema many.schema.json
+says out '^fail at +12 places of the schema first$'
+[ "$(sed -n '/^fail at/{n;p;}' out)" = "$(printf '%21d  /properties/l/const' 2)" ] || fail "the commonest is not the first: $(cat out)"
+[ "$(grep -c '/const$' out)" = 10 ] || fail "places: $(cat out)"
+says out '^ +\.\.\.  and more$'
+exits 0 inspect -i empty.jsonl --schema visit.schema.json
+says out 'no record to write from'
+echo '{"type":"string"}' >text.schema.json
+refused 4 inspect -i visits.jsonl --schema text.schema.json
+says err 'text\.schema\.json: a record must be an object'
+refused 4 inspect -i visits.jsonl --schema visits.jsonl
+refused 4 inspect -i visits.jsonl --schema none.json
+for words in '--text-field note' '--category-field ward' '--input-format csv'; do
+	# shellcheck disable=SC2086
+	refused 2 inspect -i visits.jsonl --schema visit.schema.json $words
+	says err '^cuttle inspect: --schema '
+done
+
 # ---- the cut is generate's -----------------------------------------------------------------------
 for ((i = 1; i <= 30; i++)); do
 	echo "{\"text\":\"word$(seq -s" word" 1 $i)\"}"
@@ -116,6 +174,11 @@ runs "$(line_of -i refs.jsonl --text-field note -B 31)" 1
 runs "$(line_of -i refs.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
 # None of these lines takes the name of what stands.
 [ "$(echo out*.jsonl)" = 'out-2.jsonl out-3.jsonl out-4.jsonl out.jsonl' ] || fail "the lines wrote $(echo out*)"
+rm out*.jsonl out*.json
+runs "$(line_of -i visits.jsonl --schema visit.schema.json -B 4)" 2
+python3 -c 'import json, sys; [json.loads(line)["ward"] for line in sys.stdin]' <out.jsonl || fail "no objects: $(cat out.jsonl)"
+exits 0 inspect -m tiny.gguf -i visits.jsonl --schema visit.schema.json -n 2
+says out '^cut +0: a context of '
 rm out*.jsonl out*.json
 # The names stand in an order that tells no counts.
 for many in a b; do
