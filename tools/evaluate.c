@@ -161,7 +161,8 @@ static const char ABOUT[] =
 	"KND, the key nodes' dependence, is how much of what ties categories and numbers to each "
 	"other is lost: with D(x,y) = P(x,y) - P(x)P(y) half the sum of |D real - D run|, the mean "
 	"over pairs. Errors are standard deviations over 200 resamples of the lines. Few lines "
-	"raise all distances, so compare with real against real. For example:\n\n"
+	"raise all distances, so compare with real against real. Lines of a run may be equal to "
+	"real ones: records of few fields are, by chance. For example:\n\n"
 
 	"  cuttle evaluate --schema visit.schema.json -i out.jsonl --against visits.jsonl "
 	"--private -o fields.md\n\n"

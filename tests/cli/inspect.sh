@@ -116,7 +116,7 @@ tells "['bytes']['100']" 68
 # Of more than ten places the commonest are told.
 {
 	printf '{"type":"object","properties":{'
-	for i in {a..l}; do printf '"%s":{"const":1},' $i; done
+	for i in {a..l}; do printf '"%s":{"const":1},' "$i"; done
 	printf '"z":{"type":"string"}}}\n'
 } >many.schema.json
 for i in {a..l}; do echo "{\"$i\":2}"; done >many.jsonl
