@@ -205,7 +205,9 @@ static size_t count_places(const struct inspect_report *report) {
 static void print_places(const struct inspect_report *report) {
 	const size_t places = count_places(report);
 	size_t place = SIZE_MAX;
-	if (places) printf("%-13s%zu places of the schema first\n", "fail at", places);
+	if (places)
+		printf("%-13s%zu place%s of the schema first\n", "fail at", places,
+		       places > 1 ? "s" : "");
 	for (size_t i = 0; i < places && i < MOST_PLACES; i++) {
 		place = next_place(report, place);
 		char *pointer = schema_place(report->schema, place);
