@@ -648,7 +648,7 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 		print_fields(fields);
 	}
 	records_free(&records);
-	free(fields->misfits);
+	secrecy_free(fields->misfits);
 	secrecy_free(fields);
 	return code;
 }

@@ -5,6 +5,7 @@
 // was not wiped: embeddings and words of private texts stand in them.
 #include "measure/bayes.h"
 #include "measure/compare.h"
+#include "measure/fields.h"
 #include "measure/mauve.h"
 #include "measure/ngrams.h"
 #include "measure/probe.h"
@@ -127,6 +128,17 @@ static bool try_texts(void) {
 	       rates_area(values, positive, 3, &share);
 }
 
+static bool try_fields(void) {
+	static const uint8_t codes[6] = {0, 1, 1, 0, 2, 1}, same[3] = {0, 1, 2};
+	const struct fields_column columns[2] = {{codes, codes + 1, 3, same, 3, true},
+	                                         {codes + 1, codes, 3, same, 3, true}};
+	const struct fields_comparison comparison = {columns, 2, 5, 5, 3, 1};
+	struct fields_result result;
+	const bool ok = fields_compare(&comparison, &result);
+	fields_free(&result);
+	return ok;
+}
+
 static void check_failures(bool (*attempt)(void)) {
 	bool ok = false;
 	int allowed = 0;
@@ -154,6 +166,7 @@ static void test_failures(void **state) {
 	check_failures(try_bayes);
 	check_failures(try_probe);
 	check_failures(try_texts);
+	check_failures(try_fields);
 }
 
 int main(void) {

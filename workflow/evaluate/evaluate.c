@@ -41,6 +41,30 @@ static const char *name_noise_fault(const struct evaluate_request *request) {
 	    &(struct common_request){.ledger = request->ledger, .dataset = request->dataset});
 }
 
+/* Says what does not go with a schema; NULL = nothing. */
+static const char *name_schema_contradiction(const struct evaluate_request *request) {
+	if (!request->schema) return NULL;
+	if (!isnan(request->epsilon) || request->ledger || request->dataset || request->unit_key ||
+	    request->seed)
+		return "--schema asks nothing through noise: leave out -e, --ledger, --dataset, "
+		       "--unit-key and --insecure-seed";
+	if (request->model || request->task || request->test || request->lexicon ||
+	    request->features_a || request->features_b_count || request->equal_texts ||
+	    strcmp(request->text_field, "text") != 0 || strcmp(request->against_field, "text") != 0)
+		return "--schema compares fields, without a model. The texts of a field are a "
+		       "table of their own: without --schema, with -m MODEL --text-field NAME "
+		       "--against-field NAME";
+	for (size_t i = 0; i < request->run_count + 2; i++) {
+		const struct records_request file = {.path = i == 0   ? request->against
+		                                             : i == 1 ? request->baseline
+		                                                      : request->runs[i - 2]};
+		if (file.path && records_are_csv(&file))
+			return "--schema reads objects, as JSONL has them: make a line of each row "
+			       "first";
+	}
+	return NULL;
+}
+
 enum cuttle_status evaluate_check(const struct evaluate_request *request,
                                   struct cuttle_error *error) {
 	const size_t sets = request->run_count + (request->baseline != NULL);
@@ -48,7 +72,8 @@ enum cuttle_status evaluate_check(const struct evaluate_request *request,
 		return io_fail(error, CUTTLE_USAGE,
 		               "say whether the references are --public or --private: nothing "
 		               "protects what is computed from them");
-	const char *fault = name_noise_fault(request);
+	const char *fault = name_schema_contradiction(request);
+	if (!fault) fault = name_noise_fault(request);
 	if (fault) return io_fail(error, CUTTLE_USAGE, "%s", fault);
 	if (!request->task != !request->test)
 		return io_fail(error, CUTTLE_USAGE, "--task and --test need each other");
@@ -75,6 +100,7 @@ static size_t list_evaluate_paths(const struct evaluate_request *request, struct
 	    PATH_ALONE("--baseline", request->baseline, PATH_STREAM),
 	    PATH_ALONE("--test", request->test, PATH_STREAM),
 	    PATH_ALONE("--lexicon", request->lexicon, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    PATH_ALONE("--features-a", request->features_a, PATH_FILE),
 	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
@@ -99,7 +125,7 @@ static enum cuttle_status check_apart(const struct evaluate_request *request, co
 
 enum cuttle_status evaluate_paths(const struct evaluate_request *request,
                                   struct cuttle_error *error) {
-	struct path_use uses[2 * EVALUATE_RUNS + 10];
+	struct path_use uses[2 * EVALUATE_RUNS + 11];
 	const size_t count = list_evaluate_paths(request, uses);
 	enum cuttle_status status = paths_check(uses, count, error);
 	for (size_t i = 0; i < request->run_count && !status; i++)

@@ -46,6 +46,9 @@ struct evaluate_request {
 	const char *const
 	    *features_b; /* [features_b_count] those of the runs, then of the baseline */
 	size_t features_b_count;
+	/* Path of the JSON Schema whose records are compared field by field, by evaluate_fields;
+	 * NULL = texts are, by evaluate_run. */
+	const char *schema;
 	const char *output; /* path; "-" = standard output */
 	enum evaluate_privacy privacy;
 	double epsilon;       /* of all answers of the references together; NaN = they are read */
@@ -66,7 +69,8 @@ void evaluate_default(struct evaluate_request *request);
 
 /* USAGE: privacy is unsaid, one of --task and --test stands alone, or vectors are not given for
  * each file; an epsilon with public references, without a ledger or with vectors; a ledger without
- * an epsilon. */
+ * an epsilon; beside a schema what is of texts, of a model or of noise, or a file that is no JSONL.
+ */
 enum cuttle_status evaluate_check(const struct evaluate_request *request,
                                   struct cuttle_error *error);
 /* As generate_paths. INPUT: the references are one of the other files, under whatever name. */
