@@ -32,7 +32,7 @@
 // that are in V+, mean log-likelihood of those, its difference to the set's first way but one and
 // the standard error of that, share of free tokens, its difference to "public prompt alone" and the
 // standard error of that. Standard errors are over texts.
-#include "dp/invisibleink.h"
+#include "bench/weights.h"
 #include "dp/learn.h"
 #include "dp/seats.h"
 #include "dp/zcdp.h"
@@ -392,22 +392,6 @@ static void write_contexts(const struct likelihood_bench *b, const size_t *refer
 	}
 }
 
-/* The log-likelihood of `token`: ln of its weight over the sum of all weights in V+. The weight is
- * A * E, or A if `alone`: the public and the private factor of dp/PRIVACY.md. NaN: the token is not
- * in V+. */
-static double compute_log_likelihood(const struct dp_invisibleink *mechanism,
-                                     const uint32_t *candidates, size_t count, uint32_t token,
-                                     bool alone) {
-	long double whole = 0, its = NAN;
-	for (size_t i = 0; i < count; i++) {
-		long double weight = (long double)dp_invisibleink_public_weight(mechanism, i);
-		if (!alone) weight *= (long double)dp_invisibleink_private_weight(mechanism, i);
-		whole += weight;
-		if (candidates[i] == token) its = weight;
-	}
-	return (double)logl(its / whole);
-}
-
 /* Writes the tokens that are in V+ of any plan, ascending, and returns their number. Plans round
  * logits to different places, so none of them has all. */
 static size_t find_wide(const struct likelihood_bench *b, const float *public_row, uint32_t *wide) {
@@ -465,7 +449,7 @@ static void measure_plan(struct likelihood_bench *b, const struct logit_source *
 			if (MODE[mode].plan != (enum plan_kind)k || !(MODE[mode].set & b->set) ||
 			    MODE[mode].learnt || weight == 0)
 				continue;
-			found[mode] += weight * compute_log_likelihood(m, candidates, count, token,
+			found[mode] += weight * weights_log_likelihood(m, candidates, count, token,
 			                                               alone[mode]);
 		}
 		if (place < rows)
@@ -489,7 +473,7 @@ static double measure_biased(struct likelihood_bench *b, const struct logit_sour
 			stop_bench("public logits");
 		for (size_t place = 0; !MODE[mode].alone && place < b->batch; place++)
 			add_private_row(m, source, place, wide, wide_count, candidates, count);
-		found += compute_log_likelihood(m, candidates, count, token, MODE[mode].alone);
+		found += weights_log_likelihood(m, candidates, count, token, MODE[mode].alone);
 	}
 	return found / DRAWS;
 }
