@@ -50,6 +50,7 @@ furnish() {
 		;;
 	*)
 		ln -s ../model.gguf model.gguf
+		ln -s "$root/tools" tools
 		cp "$samples"/{public,letters}.jsonl .
 		# A letter is a token here, so notes have their beginnings alone.
 		sed -E 's/("text": "[^"\\]{0,60}).*/\1"}/' "$samples/notes.jsonl" >notes.jsonl
