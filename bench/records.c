@@ -287,7 +287,7 @@ static void make_contexts(struct records_bench *b) {
 		stop_records(error.message);
 }
 
-static void free_bench(struct records_bench *b) {
+static void free_records_bench(struct records_bench *b) {
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int fewer = 0; fewer < 2; fewer++) cuttle_plan_free(&b->plans[e][fewer]);
 	guide_free(&b->guide);
@@ -321,6 +321,6 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; i < wanted; i++) measure_record(&b, i * (b.batch + 1));
 	if (!b.measured) stop_records("no record fits the schema");
 	print_ways(&b);
-	free_bench(&b);
+	free_records_bench(&b);
 	return 0;
 }

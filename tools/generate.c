@@ -204,9 +204,9 @@ const struct option_entry generate_options[] = {
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T, and more with --grammar)"},
 	{.name = "schema", VALUE(request.schema), .argument = "FILE",
-	 .help = "each record is one object of this public JSON Schema, and so is each text: a "
-	         "line of the output is such an object. The schema is made a grammar, as that of "
-	         "--grammar. See below"},
+	 .help = "each record is one object of this public JSON Schema, and so is each text. The "
+	         "output has an object a line, or a row if it ends in .csv. The schema is made a "
+	         "grammar, as that of --grammar. See below"},
 	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
 	 .help = "each text is one of this public grammar, in GBNF as llama.cpp has it. What it "
 	         "leaves no choice about is free of charge. After T tokens a text is brought to "

@@ -89,13 +89,6 @@ static const char *name_group_contradiction(const struct generate_request *reque
 	           : NULL;
 }
 
-/* Whether the file is read as CSV or TSV, whose rows are no objects. */
-static bool is_table(const char *path, enum records_format format, const char *delimiter) {
-	const struct records_request wanted = {
-	    .path = path, .format = format, .delimiter = delimiter};
-	return path && records_are_csv(&wanted);
-}
-
 /* Says what does not go with a grammar, or a schema; NULL = nothing. */
 static const char *name_grammar_contradiction(const struct generate_request *request) {
 	if (!generate_guided(request)) return NULL;
@@ -113,11 +106,6 @@ static const char *name_grammar_contradiction(const struct generate_request *req
 	if (!request->schema) return NULL;
 	if (strcmp(request->text_field, "text") != 0 || request->examples_field)
 		return "--schema reads whole records: leave out --text-field and --examples-field";
-	if (is_table(request->common.input, request->input_format, request->delimiter) ||
-	    is_table(request->public_examples, RECORDS_AUTO, NULL))
-		return "--schema reads objects, as JSONL has them: make a line of each row first";
-	if (request->output_format == OUTPUT_CSV)
-		return "--schema writes objects: give -o FILE.jsonl";
 	if (request->clusters) return "--schema and --clusters exclude each other: leave out one";
 	return request->rounds > 1 ? "--schema and --rounds 2 exclude each other: leave out one"
 	                           : NULL;

@@ -245,6 +245,8 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 	if (!status)
 		status =
 		    grammar_choice_read(request->grammar, request->schema, &setup->grammar, error);
+	if (!status && setup->grammar.schema && request->output_format == OUTPUT_CSV)
+		status = schema_table_make(setup->grammar.schema, &setup->table, error);
 	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
@@ -537,6 +539,7 @@ void generate_free(struct setup *setup) {
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	stop_choice_free(&setup->stop);
+	schema_table_free(&setup->table);
 	grammar_choice_free(&setup->grammar);
 	free(setup->counts);
 	free(setup->seats);

@@ -15,6 +15,7 @@
 #include "topics/clusters.h"
 #include "io/receipts/bias.h"
 #include "io/receipts/receipt.h"
+#include "io/schema/table.h"
 #include "workflow/grammar_choice.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
@@ -89,6 +90,7 @@ struct setup {
 	size_t examples_per_text; /* E; 0 = all */
 	struct stop_choice stop;  /* where texts end */
 	struct grammar_choice grammar;
+	struct schema_table *table; /* of its schema, where the output is CSV; else NULL */
 	/* Of two rounds the room for texts of the first; its count is 0 = one round. */
 	struct cuttle_drawn drawn;
 };

@@ -118,8 +118,19 @@ enum cuttle_status formats_check_lines(const char *option, const char *path,
 	           : CUTTLE_OK;
 }
 
+/* -1.5 is what it says. */
+static bool is_negative_number(const char *text, size_t size) {
+	size_t points = 0;
+	for (size_t i = 1; i < size; i++) {
+		const bool point = text[i] == '.' && i > 1;
+		if (!point && (text[i] < '0' || text[i] > '9')) return false;
+		points += point;
+	}
+	return size > 1 && *text == '-' && points <= 1;
+}
+
 bool formats_formula(const char *text, size_t size) {
-	return size && memchr("=+-@\t\r", *text, 6);
+	return size && memchr("=+-@\t\r", *text, 6) && !is_negative_number(text, size);
 }
 
 enum cuttle_status formats_check_start(const char *path, const char *bytes, size_t size,

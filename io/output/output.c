@@ -107,18 +107,30 @@ static int append_cell(struct output *output, const char *words) {
 	return append_output(output, cell, 1 + size);
 }
 
+/* Writes the name of a column, in quotes where it needs them. */
+static int append_name(struct output *output, const char *name, bool comma) {
+	const size_t size = strlen(name), most = csv_write(NULL, 0, name, size);
+	char *cell = malloc(most + 2);
+	size_t used = 0;
+	if (!cell) return note_problem(output, "", ENOMEM);
+	if (comma) cell[used++] = ',';
+	if (strpbrk(name, ",\"\r\n")) used += csv_write(cell + used, most, name, size);
+	else used += (size_t)snprintf(cell + used, most, "%s", name);
+	const int status = append_output(output, cell, used);
+	free(cell);
+	return status;
+}
+
 /* Begins the hashes; in CSV writes the header row. */
 static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
 	hash_begin(&output->dropped_hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
-	const char *const end = output->request.private_output ? "\r\n" : ",private,note\r\n";
-	for (size_t i = 0; i < output->request.column_count; i++) {
-		const char *name = output->request.columns[i];
-		if ((i && append_output(output, ",", 1)) ||
-		    append_output(output, name, strlen(name)))
-			return -1;
-	}
+	const char *const end = output->request.private_output ? "\r\n"
+	                        : output->request.objects      ? ",NOT PRIVATE\r\n"
+	                                                       : ",private,note\r\n";
+	for (size_t i = 0; i < output->request.column_count; i++)
+		if (append_name(output, output->request.columns[i], i > 0)) return -1;
 	if (output->request.column_count) return append_output(output, end, strlen(end));
 	const struct categories *categories = output->request.categories;
 	const char *begin = output->request.batches ? "index,text,tokens,finish,batch,free"
@@ -738,7 +750,10 @@ static int append_object(struct output *output, const struct cuttle_text *text) 
 	}
 	json_decref(line);
 	output->counts.formulas += formula;
-	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
+	// An object may have members private and note.
+	const char *end = output->request.private_output ? "\r\n"
+	                  : output->request.objects      ? ",NOT PRIVATE\r\n"
+	                                                 : ",false,NOT PRIVATE\r\n";
 	return status ? status : append_output(output, end, strlen(end));
 }
 

@@ -54,7 +54,7 @@ struct output_request {
 	const char *const *cell_names;
 	size_t cell_count;
 	const char *(*cell)(void *user, const struct cuttle_text *text, size_t column);
-	bool objects; /* a text is the object of its line, as it is; for JSONL */
+	bool objects; /* a text is the object of its line, as it is; in CSV see `columns` */
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
 	/* Of one shard of a run: the run's batches begin, begin + stride, ... below `texts` are
 	 * written, and lines also have their tokens, for cuttle merge. stride 0 = all, as usual. */

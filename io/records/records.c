@@ -17,6 +17,7 @@
 #include "io/disk/secrecy.h"
 #include "io/records/source.h"
 #include "io/schema/record.h"
+#include "io/schema/table.h"
 #include <jansson.h>
 #include <math.h>
 #include <sodium.h>
@@ -58,6 +59,8 @@ struct records {
 /* Which column each span comes from. */
 struct columns {
 	long of[LABELS + RECORDS_LABELS]; /* NONE: no column has its name */
+	struct schema_table *table;       /* with a schema: its members; NULL = none */
+	long *members;                    /* [columns of the table] likewise */
 };
 
 static bool keep_bytes(struct records *records, struct span *span, const char *text, size_t size) {
@@ -243,7 +246,7 @@ static enum cuttle_status read_jsonl_records(struct records *records,
 
 /* The name of the member or column that a span holds, or NULL. */
 static const char *field_of_span(const struct records_request *request, size_t span) {
-	return span == TEXT ? request->field
+	return span == TEXT ? (request->schema ? NULL : request->field)
 	       : span == ID ? request->id_field
 	                    : request->labels[span - LABELS];
 }
@@ -268,9 +271,39 @@ static bool keep_cell(struct records *records, struct span *span, size_t which, 
 	return kept;
 }
 
+/* Adds a cell that is a member of the row's object. *utf8 becomes false where it is not UTF-8. */
+static bool add_cell_member(const struct columns *columns, long column, const char *cell,
+                            size_t size, json_t *object, bool *utf8) {
+	bool done = true;
+	for (size_t i = 0; done && i < schema_table_columns(columns->table); i++) {
+		if (columns->members[i] != column) continue;
+		*utf8 &= utf8_valid(cell, size);
+		done = !*utf8 || schema_table_read(columns->table, i, cell, size, object);
+	}
+	return done;
+}
+
+/* Keeps a row's object as its text. Like add_json: what its blocks need is there already. */
+static bool keep_row(struct records *records, const struct records_request *request,
+                     const struct columns *columns, const struct rows *rows, struct row row,
+                     struct span *span) {
+	const char *cell;
+	size_t size;
+	bool utf8 = true;
+	json_t *object = json_object();
+	bool kept = object != NULL;
+	for (long column = 0; kept && rows_cell(rows, &row, &cell, &size); column++)
+		kept = add_cell_member(columns, column, cell, size, object, &utf8);
+	span->state = utf8 ? RECORD_MISFIT : RECORD_NOT_UTF8;
+	if (kept && utf8) kept = keep_object(records, span, request, object);
+	json_decref(object);
+	records->room.used = 0;
+	return kept;
+}
+
 /* Adds a row. One with a fault has neither text, id nor labels. */
-static bool add_csv(struct records *records, const struct columns *columns, const struct rows *rows,
-                    struct row *row) {
+static bool add_csv(struct records *records, const struct records_request *request,
+                    const struct columns *columns, const struct rows *rows, struct row *row) {
 	static const enum record_state states[] = {[ROW_BLANK] = RECORD_BLANK,
 	                                           [ROW_OPEN_QUOTE] = RECORD_OPEN_QUOTE,
 	                                           [ROW_AFTER_QUOTE] = RECORD_AFTER_QUOTE,
@@ -285,6 +318,7 @@ static bool add_csv(struct records *records, const struct columns *columns, cons
 		spans[TEXT].offset = row->line;
 		return add_row(records, spans);
 	}
+	if (request->schema) kept = keep_row(records, request, columns, rows, *row, &spans[TEXT]);
 	for (long column = 0; kept && rows_cell(rows, row, &cell, &size); column++)
 		for (size_t i = 0; kept && i < records->width; i++)
 			if (columns->of[i] == column)
@@ -330,6 +364,23 @@ static void advise_on_column(const struct rows *rows, struct row row, const char
 	}
 }
 
+/* Finds the columns of a schema's members. Returns a member that each object has, but no column;
+ * NULL = there is none. */
+static const char *find_members(const struct rows *rows, struct row row, struct columns *columns) {
+	const size_t count = columns->table ? schema_table_columns(columns->table) : 0;
+	const char *cell;
+	size_t size;
+	for (long column = 0; count && rows_cell(rows, &row, &cell, &size); column++)
+		for (size_t i = 0; i < count; i++)
+			if (columns->members[i] == NONE &&
+			    is_named(cell, size, schema_table_names(columns->table)[i]))
+				columns->members[i] = column;
+	for (size_t i = 0; i < count; i++)
+		if (columns->members[i] == NONE && schema_table_required(columns->table, i))
+			return schema_table_names(columns->table)[i];
+	return NULL;
+}
+
 /* Finds the columns by the header row, which is public. A header row that needs the next line is
  * none: whether it does would follow from a record. */
 static enum cuttle_status read_header_row(const struct records *records,
@@ -356,6 +407,13 @@ static enum cuttle_status read_header_row(const struct records *records,
 			    is_named(cell, size, field_of_span(request, i)))
 				columns->of[i] = column;
 	}
+	const char *const lacking = find_members(rows, whole, columns);
+	if (lacking)
+		return io_fail(
+		    error, CUTTLE_INPUT,
+		    "%s, line %zu: the header row has no column %.128s, which the schema "
+		    "requires",
+		    path, whole.line, lacking);
 	const size_t needed = request->all_columns ? records->width : 1;
 	while (missing < needed &&
 	       (columns->of[missing] != NONE || !field_of_span(request, missing)))
@@ -376,25 +434,23 @@ static enum cuttle_status read_header_row(const struct records *records,
 	               whole.line, name, advice);
 }
 
-static enum cuttle_status read_csv_records(struct records *records,
-                                           const struct records_request *request,
-                                           struct source *source, char delimiter,
-                                           struct cuttle_error *error) {
+static enum cuttle_status read_table_rows(struct records *records,
+                                          const struct records_request *request,
+                                          struct source *source, char delimiter,
+                                          struct columns *columns, struct cuttle_error *error) {
 	// In a file with tabs a quote is a character, unless CSV was asked for by name.
 	struct rows rows = {.source = source,
 	                    .delimiter = delimiter,
 	                    .quotes = delimiter != '\t' || request->format == RECORDS_CSV};
-	struct columns columns;
 	struct row row;
 	enum cuttle_status status = CUTTLE_OK;
 	bool header = false, memory = true;
-	for (size_t i = 0; i < records->width; i++) columns.of[i] = NONE;
 	// A blank line is a record, too: in a file with one column it is how a null one looks.
 	while (memory && (!header || records_count(records) < request->limit) &&
 	       rows_next(&rows, &row, &status, error)) {
-		if (header) memory = add_csv(records, &columns, &rows, &row);
+		if (header) memory = add_csv(records, request, columns, &rows, &row);
 		else if (row.fault != ROW_BLANK) {
-			status = read_header_row(records, request, &rows, &row, &columns, error);
+			status = read_header_row(records, request, &rows, &row, columns, error);
 			if (status) return status;
 			header = true;
 		}
@@ -405,6 +461,36 @@ static enum cuttle_status read_csv_records(struct records *records,
 	return header ? CUTTLE_OK
 	              : io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row",
 	                        source->path, rows.line + 1);
+}
+
+/* The columns of a schema's members, none of them found, and memory for the objects of rows. */
+static enum cuttle_status prepare_members(struct records *records, const struct schema *schema,
+                                          struct columns *columns, struct cuttle_error *error) {
+	const enum cuttle_status status = schema_table_make(schema, &columns->table, error);
+	if (status) return status;
+	const size_t count = schema_table_columns(columns->table);
+	columns->members = calloc(count + 1, sizeof *columns->members);
+	if (!columns->members || !arena_reserve(&records->room, JSON) ||
+	    !arena_reserve(&records->form, FORM))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory for the records");
+	for (size_t i = 0; i < count; i++) columns->members[i] = NONE;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_csv_records(struct records *records,
+                                           const struct records_request *request,
+                                           struct source *source, char delimiter,
+                                           struct cuttle_error *error) {
+	struct columns columns = {.table = NULL};
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; i < records->width; i++) columns.of[i] = NONE;
+	if (request->schema) status = prepare_members(records, request->schema, &columns, error);
+	if (request->schema) secrecy_json_in(&records->room);
+	if (!status) status = read_table_rows(records, request, source, delimiter, &columns, error);
+	secrecy_json_in(NULL);
+	schema_table_free(&columns.table);
+	free(columns.members);
+	return status;
 }
 
 bool records_are_csv(const struct records_request *request) {
@@ -430,11 +516,6 @@ static enum cuttle_status choose_format(const struct records_request *request, c
 		return io_fail(error, CUTTLE_USAGE,
 		               "--delimiter is for CSV, but JSONL was asked for");
 	if (!records_are_csv(request)) return records_check_name(request, error);
-	if (request->schema)
-		return io_fail(error, CUTTLE_USAGE,
-		               "%s: --schema reads objects, as JSONL has them: make a line of each "
-		               "row first",
-		               file_shown(request->path));
 	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
 	if (!asked || *delimiter == '\t' ||
 	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))

@@ -24,7 +24,7 @@ struct records_request {
 	const char *path;  /* "-" = standard input */
 	const char *field; /* of the text: member of the object, or column of the header row */
 	/* The text is the whole object, in this schema's form (io/schema/record.h); `field` is not
-	 * read. For JSONL. NULL = it is a member. */
+	 * read. In CSV its members are columns (io/schema/table.h). NULL = it is a member. */
 	const struct schema *schema;
 	const char *id_field; /* likewise of the id; NULL = no ids */
 	bool id_is_owner;     /* the id 7 is read as "7", so both are one person */
@@ -81,8 +81,8 @@ struct records;
 enum cuttle_status records_check_name(const struct records_request *request,
                                       struct cuttle_error *error);
 /* INPUT: the file cannot be read, is of a foreign format (AUTO: also by the ending of its name), or
- * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL;
- * a table with a schema.
+ * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL.
+ * With a schema also as schema_table_make, or its CSV header lacks a member that each object has.
  * NOMEM. No message has a word of the content. */
 enum cuttle_status records_read(const struct records_request *request, struct records **records,
                                 struct cuttle_error *error);

@@ -36,6 +36,11 @@ furnish() {
 		;;
 	docs/RECORDS.md)
 		ln -s ../model.gguf model.gguf
+		python3 "$root/tools/samples/visits.py" 20 | python3 -c 'import csv, json, sys
+rows = [json.loads(line) for line in sys.stdin]
+table = csv.DictWriter(sys.stdout, list(rows[0]))
+table.writeheader()
+table.writerows(rows)' >visits.csv
 		ln -s "$root/tools" tools
 		cp "$samples/letters.jsonl" .
 		;;

@@ -193,9 +193,6 @@ exits 0 evaluate --schema wide.schema.json -i run.jsonl --against real.jsonl --p
 says out '^Pairs of fields, run\.jsonl, the 15 of 2016 that depend most on each other:$'
 refused 4 evaluate --schema real.jsonl -i run.jsonl --against real.jsonl --public
 refused 4 evaluate --schema none.json -i run.jsonl --against real.jsonl --public
-cp run.jsonl run.csv
-refused 2 evaluate --schema visit.schema.json -i run.csv --against real.jsonl --public
-says err '--schema reads objects'
 for words in '-m m.gguf' '--text-field note' '--against-field note' '--lexicon terms' '--task ward --test real.jsonl' '--equal-texts' '--features-a a.npy --features-b b.npy'; do
 	# shellcheck disable=SC2086
 	refused 2 "${run[@]}" --public $words

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes io/records/records.c: the input is a JSONL or CSV file. Its first byte chooses the format,
-// a cut, an id and labels; the rest is the file. It fails on a crash, if a text is not UTF-8 or
-// longer than was asked for, or if a file is refused that may not be.
+// a cut, an id, labels and a schema; the rest is the file. It fails on a crash, if a text is not
+// UTF-8 or longer than was asked for, or if a file is refused that may not be.
 #include "base/misuse.h"
 #include "base/utf8.h"
 #include "io/disk/formats.h"
 #include "io/records/records.h"
+#include "io/schema/schema.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
@@ -34,7 +35,12 @@ static void check(const struct records *records, const uint8_t *bytes, size_t si
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	static int file = -1;
 	static const char *const labels[] = {"kind"};
+	static const char shape[] =
+	    "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"},"
+	    "\"id\":{\"type\":[\"integer\",\"null\"]}},\"required\":[\"text\"]}";
+	static struct schema *schema = NULL;
 	if (!size) return 0;
+	if (!schema) REQUIRE(!schema_read(shape, sizeof shape - 1, &schema, NULL));
 	const uint8_t how = *bytes++;
 	size--;
 	// Memory as standard input: no path to look up.
@@ -45,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	        !lseek(file, 0, SEEK_SET));
 	const struct records_request request = {.path = "-",
 	                                        .field = "text",
+	                                        .schema = how & 8 ? schema : NULL,
 	                                        .id_field = "id",
 	                                        .format = how & 1 ? RECORDS_CSV : RECORDS_JSONL,
 	                                        .limit = how & 4 ? 3 : SIZE_MAX,
@@ -74,6 +81,8 @@ uint8_t *fuzz_seed(size_t index, size_t *size) {
 	    FUZZ_LITERAL("\x01id,text,kind\r\n1,\"quoted \"\"text\"\", "
 	                 "and\r\nlines\",x\r\n2,plain\n\n3,\xFF,y\n"),
 	    FUZZ_LITERAL("\x00PK\x03\x04{\"text\":\"one\"}\n"),
+	    FUZZ_LITERAL("\x09id,text\n7,a\n,b\n\"7.0\",\nnull,\xFF\n"),
+	    FUZZ_LITERAL("\x08{\"text\":\"one\",\"id\":7}\n{\"text\":1}\n"),
 	    FUZZ_LITERAL("\x07\xEF\xBB\xBFtext\ra\r\"b\rc\"\rd\re\r\"open"),
 	};
 	return fuzz_copy(seeds, sizeof seeds / sizeof *seeds, index, size);

@@ -498,10 +498,14 @@ static void read_as_generate(int kind) {
 	static const char shape[] =
 	    "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"},"
 	    "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}";
+	static const char columns[] =
+	    "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"},"
+	    "\"id\":{\"type\":\"number\"},\"ward\":{\"anyOf\":[{\"const\":\"a\"},"
+	    "{\"type\":\"boolean\"}]}}}";
 	static const struct {
 		const char *begin, *filling, *end;
 		size_t fillings;
-	} odd[3][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
+	} odd[4][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
 	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
 	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
 	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
@@ -518,11 +522,18 @@ static void read_as_generate(int kind) {
 	                {"{\"a\":[", "1e17,", "true]}", 1900000}, // no form
 	                {"{\"text\":\"", "\\u0001", "\"}", 2700000},
 	                {"{\"text\":\"", "0123456789", "\"}", 1600000},
-	                {"{\"text\":\"", "0123456789", "\"}", 2000000}}};
-	const bool csv = kind == 1;
+	                {"{\"text\":\"", "0123456789", "\"}", 2000000}},
+	               {{"2,a,", "0123456789", "", 1600000},
+	                {"2,", "0123456789", ",text", 1600000},
+	                {"", "0123456789", ",a,text", 1600000},
+	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
+	                {"2,a,", "0123456789", "", 2000000},
+	                {"2,a", ",", "", 10000000}}};
+	const bool csv = kind == 1 || kind == 3;
 	struct schema *schema = NULL;
 	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
 	if (kind == 2 && schema_read(shape, sizeof shape - 1, &schema, NULL)) _exit(3);
+	if (kind == 3 && schema_read(columns, sizeof columns - 1, &schema, NULL)) _exit(3);
 	secrecy_begin();
 	if (secrecy_room(0, NULL)) _exit(2);
 	read_three(csv, schema, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
@@ -547,7 +558,7 @@ static void no_record_shows_in_the_memory(void **state) {
 		print_message("skipped in an emulator: what is mapped is its own\n");
 		return;
 	}
-	for (int kind = 0; kind < 3; kind++) {
+	for (int kind = 0; kind < 4; kind++) {
 		int status = 0;
 		const pid_t child = fork();
 		if (!child) read_as_generate(kind);

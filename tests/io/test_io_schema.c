@@ -5,6 +5,7 @@
 #include "engine/grammar/automaton.h"
 #include "io/schema/canonical.h"
 #include "io/schema/record.h"
+#include "io/schema/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -813,6 +814,102 @@ static void fields_are_listed(void **state) {
 	leave_schema(&with);
 }
 
+/* Each row of cells as an object, or what a table refuses. */
+static void cells_are_members(void **state) {
+	(void)state;
+	static const char json[] =
+	    "{\"type\":\"object\",\"properties\":{\"ward\":{\"enum\":[\"A\",\"7\",null]},"
+	    "\"age\":{\"type\":[\"integer\",\"null\"]},\"well\":{\"type\":\"boolean\"},"
+	    "\"note\":{\"type\":\"string\"},\"mark\":{\"anyOf\":[{\"type\":\"number\"},"
+	    "{\"const\":\"none\"}]}},\"required\":[\"ward\",\"age\",\"note\"]}";
+	static const struct {
+		const char *cells[5], *object;
+	} rows[] = {
+	    {{"A", "7", "true", "text", "1.50"},
+	     "{\"ward\": \"A\", \"age\": 7, \"well\": true, \"note\": \"text\", \"mark\": 1.5}"},
+	    {{"7", "7.0", "False", "7", "none"},
+	     "{\"ward\": \"7\", \"age\": 7, \"well\": false, \"note\": \"7\", \"mark\": "
+	     "\"none\"}"},
+	    {{"", "", "", "", ""}, "{\"ward\": null, \"age\": null, \"note\": \"\"}"},
+	    {{"null", "null", "TRUE", "null", "-3"},
+	     "{\"ward\": null, \"age\": null, \"well\": true, \"note\": \"null\", \"mark\": -3}"},
+	    {{"A", "7.5", "", "", ""}, NULL},
+	    {{"A", "seven", "", "", ""}, NULL},
+	    {{"A", "7", "yes", "", ""}, NULL},
+	    {{"A", "7", "", "", "some"}, NULL},
+	    {{"B", "7", "", "", ""}, NULL},
+	    {{"A", "[7]", "", "", ""}, NULL},
+	};
+	struct followed with = follow_schema(json);
+	struct schema_table *table;
+	assert_int_equal(schema_table_make(with.schema, &table, NULL), CUTTLE_OK);
+	assert_int_equal(schema_table_columns(table), 5);
+	assert_string_equal(schema_table_names(table)[4], "mark");
+	assert_true(schema_table_required(table, 3));
+	assert_false(schema_table_required(table, 4));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct arena out = {0};
+		json_t *object = json_object();
+		bool fits;
+		for (size_t j = 0; j < 5; j++)
+			assert_true(schema_table_read(table, j, rows[i].cells[j],
+			                              strlen(rows[i].cells[j]), object));
+		assert_int_equal(schema_record(with.schema, object, &out, &fits), CUTTLE_OK);
+		assert_int_equal(fits, rows[i].object != NULL);
+		if (fits) assert_int_equal(out.used, strlen(rows[i].object));
+		if (fits) assert_memory_equal(out.bytes, rows[i].object, out.used);
+		arena_free(&out);
+		json_decref(object);
+	}
+	schema_table_free(&table);
+	leave_schema(&with);
+}
+
+static void texts_are_rows(void **state) {
+	(void)state;
+	static const char text[] =
+	    "{\"a, \\\"b\": \"x, \\\"y\\\": }\\u0001\", \"n\": -12, \"r\": 0.10, "
+	    "\"long\": 0.000000000000001, \"t\": true, \"z\": null, \"e\": \"\"}";
+	json_t *row = schema_table_row(text, sizeof text - 1);
+	assert_int_equal(json_object_size(row), 6);
+	assert_string_equal(json_string_value(json_object_get(row, "a, \"b")), "x, \"y\": }\1");
+	assert_int_equal(json_integer_value(json_object_get(row, "n")), -12);
+	assert_string_equal(json_string_value(json_object_get(row, "r")), "0.10");
+	assert_string_equal(json_string_value(json_object_get(row, "long")), "0.000000000000001");
+	assert_string_equal(json_string_value(json_object_get(row, "t")), "true");
+	assert_string_equal(json_string_value(json_object_get(row, "e")), "");
+	json_decref(row);
+	row = schema_table_row("{}", 2);
+	assert_int_equal(json_object_size(row), 0);
+	json_decref(row);
+}
+
+static void tables_hold_no_lists(void **state) {
+	(void)state;
+	static const char *const members[] = {
+	    "{\"type\":\"array\",\"items\":{\"type\":\"null\"},\"maxItems\":3}",
+	    "{\"type\":\"object\",\"properties\":{}}", "{\"enum\":[1,[2]]}",
+	    "{\"anyOf\":[{\"type\":\"null\"},{\"$ref\":\"#\"}]}"};
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+		char json[256];
+		struct schema *schema;
+		struct schema_table *table;
+		struct cuttle_error error;
+		(void)snprintf(json, sizeof json,
+		               "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"},"
+		               "\"b/\":%s}}",
+		               members[i]);
+		assert_int_equal(schema_read(json, strlen(json), &schema, NULL), CUTTLE_OK);
+		assert_int_equal(schema_table_make(schema, &table, &error), CUTTLE_INPUT);
+		assert_null(table);
+		assert_string_equal(
+		    error.message,
+		    "\"/properties/b~1\": a cell of a table holds no object or list: "
+		    "give JSONL, which does");
+		schema_free(schema);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keywords_mean_what_they_say),
@@ -825,6 +922,9 @@ int main(void) {
 	    cmocka_unit_test(nesting_has_a_bound),
 	    cmocka_unit_test(large_schemas_take_no_time),
 	    cmocka_unit_test(fields_are_listed),
+	    cmocka_unit_test(cells_are_members),
+	    cmocka_unit_test(texts_are_rows),
+	    cmocka_unit_test(tables_hold_no_lists),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

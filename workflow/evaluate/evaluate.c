@@ -54,14 +54,6 @@ static const char *name_schema_contradiction(const struct evaluate_request *requ
 		return "--schema compares fields, without a model. The texts of a field are a "
 		       "table of their own: without --schema, with -m MODEL --text-field NAME "
 		       "--against-field NAME";
-	for (size_t i = 0; i < request->run_count + 2; i++) {
-		const struct records_request file = {.path = i == 0   ? request->against
-		                                             : i == 1 ? request->baseline
-		                                                      : request->runs[i - 2]};
-		if (file.path && records_are_csv(&file))
-			return "--schema reads objects, as JSONL has them: make a line of each row "
-			       "first";
-	}
 	return NULL;
 }
 
