@@ -818,7 +818,7 @@ static void fields_are_listed(void **state) {
 static void cells_are_members(void **state) {
 	(void)state;
 	static const char json[] =
-	    "{\"type\":\"object\",\"properties\":{\"ward\":{\"enum\":[\"A\",\"7\",null]},"
+	    "{\"type\":\"object\",\"properties\":{\"ward\":{\"enum\":[\"A\",\"7\",7,null]},"
 	    "\"age\":{\"type\":[\"integer\",\"null\"]},\"well\":{\"type\":\"boolean\"},"
 	    "\"note\":{\"type\":\"string\"},\"mark\":{\"anyOf\":[{\"type\":\"number\"},"
 	    "{\"const\":\"none\"}]}},\"required\":[\"ward\",\"age\",\"note\"]}";
