@@ -19,8 +19,8 @@ enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE 
 enum { PAD_NAME = 24 }; /* bytes of the name of an unused id, as "[PAD17]", with its NUL */
 
 /* The patterns by which a pre-tokenizer that splits text by a pattern is recognised, with
- * tokenizer.ggml.pre for each. Sources: the tokenizer.json files of Llama 3, GPT-4 and Qwen 2; the
- * names are llama.cpp's. GPT-2 and SmolLM2 have no pattern: see name_pre_tokenizer. */
+ * tokenizer.ggml.pre for each. Sources: the tokenizer.json files of Llama 3, GPT-4, GPT-4o and Qwen
+ * 2; the names are llama.cpp's. GPT-2 and SmolLM2 have no pattern: see name_pre_tokenizer. */
 #define LETTERS_AND(numbers)                                                                       \
 	"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                      \
 	"| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
@@ -29,13 +29,21 @@ enum { PAD_NAME = 24 }; /* bytes of the name of an unused id, as "[PAD17]", with
 #define GPT4                                                                                       \
 	"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}"                         \
 	"| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
+#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define BEFORE "[^\\r\\n\\p{L}\\p{N}]?"
+#define BEHIND "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+#define GPT4O                                                                                      \
+	BEFORE UPPER "*" LOWER "+" BEHIND "|" BEFORE UPPER "+" LOWER "*" BEHIND "|\\p{N}{1,3}"     \
+	             "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 static const struct {
 	const char *pattern, *pre;
 	bool ignore_merges;
 } PATTERNS[] = {{LETTERS_AND("\\p{N}{1,3}"), "llama-bpe", true},
                 {LETTERS_AND("\\p{N}{1,3}"), "dbrx", false},
                 {GPT4, "dbrx", false},
-                {LETTERS_AND("\\p{N}"), "qwen2", false}};
+                {LETTERS_AND("\\p{N}"), "qwen2", false},
+                {GPT4O, "gpt-4o", false}};
 
 struct token_list {
 	const json_t *vocab;       /* text -> id */
@@ -260,7 +268,7 @@ static enum cuttle_status write_bpe(const struct hf_vocab *vocab, struct gguf_ou
 	const char *pre = name_pre_tokenizer(vocab);
 	if (!pre)
 		return FAIL("the pre_tokenizer is none of those known: gpt-2, smollm, llama-bpe, "
-		            "dbrx, qwen2");
+		            "dbrx, qwen2, gpt-4o");
 	// Qwen 2 normalises text to NFC first. GGUF has no key for that: no GGUF file of Qwen 2
 	// says so either.
 	const json_t *normalizer = json_object_get(vocab->tokenizer, "normalizer");

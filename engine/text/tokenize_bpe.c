@@ -8,7 +8,7 @@
 //
 // Sources: GPT-2 encoder.py (its pattern); llama.cpp src/llama-vocab.cpp (smollm, which sets each
 // digit apart first; the patterns of llama-bpe and qwen2; default, what it does for files that name
-// no pre-tokenizer).
+// no pre-tokenizer); tiktoken openai_public.py (o200k_base, which gpt-4o names).
 #include "engine/text/vocab_internal.h"
 
 #include "engine/status.h"
@@ -72,13 +72,12 @@ static bool is_newline(char byte) {
 	return byte == '\r' || byte == '\n';
 }
 
-/* (?:'[sS]|..)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,most_digits}|
- * ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
-static size_t scan_llama3_word(const char *text, size_t position, size_t end, int most_digits) {
-	size_t length = match_contraction(text + position, end - position, true), after, ignored;
-	if (length) return position + length;
-	enum unicode_class class = read_class(text, position, end, &after);
-	if (class == UNICODE_LETTER) return scan_class(text, position, end, class, &ignored);
+/* \p{N}{1,most_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ at what is no letter,
+ * and none to which one belongs. With `slash` it is [\r\n/]*. */
+static size_t scan_between(const char *text, size_t position, size_t end, int most_digits,
+                           bool slash) {
+	size_t after, ignored;
+	const enum unicode_class class = read_class(text, position, end, &after);
 	if (class == UNICODE_NUMBER) {
 		for (int digits = 1; digits < most_digits && after < end &&
 		                     read_class(text, after, end, &ignored) == UNICODE_NUMBER;
@@ -86,20 +85,74 @@ static size_t scan_llama3_word(const char *text, size_t position, size_t end, in
 			after = ignored;
 		return after;
 	}
-	enum unicode_class next =
+	const enum unicode_class next =
 	    after < end ? read_class(text, after, end, &ignored) : UNICODE_SPACE;
-	if (next == UNICODE_LETTER && !is_newline(text[position]))
-		return scan_class(text, after, end, next, &ignored);
 	if (class == UNICODE_OTHER || (text[position] == ' ' && next == UNICODE_OTHER)) {
 		size_t word = scan_class(text, class == UNICODE_OTHER ? position : after, end,
 		                         UNICODE_OTHER, &ignored);
-		while (word < end && is_newline(text[word])) word++;
+		while (word < end && (is_newline(text[word]) || (slash && text[word] == '/')))
+			word++;
 		return word;
 	}
 	size_t run = scan_class(text, position, end, UNICODE_SPACE, &ignored);
 	for (size_t i = run; i > position; i--)
 		if (is_newline(text[i - 1])) return i;
 	return scan_space(text, position, end);
+}
+
+/* (?:'[sS]|..)|[^\r\n\p{L}\p{N}]?\p{L}+, or as scan_between */
+static size_t scan_llama3_word(const char *text, size_t position, size_t end, int most_digits) {
+	size_t length = match_contraction(text + position, end - position, true), after, ignored;
+	if (length) return position + length;
+	const enum unicode_class class = read_class(text, position, end, &after);
+	if (class == UNICODE_LETTER) return scan_class(text, position, end, class, &ignored);
+	if (class != UNICODE_NUMBER && after < end && !is_newline(text[position]) &&
+	    read_class(text, after, end, &ignored) == UNICODE_LETTER)
+		return scan_class(text, after, end, UNICODE_LETTER, &ignored);
+	return scan_between(text, position, end, most_digits, false);
+}
+
+/* The end of the run of these cases that begins at `position`. *both is the end of its last
+ * character of both cases; 0 = it has none. */
+static size_t scan_cases(const char *text, size_t position, size_t end, enum unicode_case one,
+                         size_t *both) {
+	*both = 0;
+	while (position < end) {
+		uint32_t code_point;
+		const size_t after =
+		    position + utf8_decode(text + position, end - position, &code_point);
+		const enum unicode_case its = unicode_case(code_point);
+		if (its != one && its != UNICODE_BOTH) break;
+		if (its == UNICODE_BOTH) *both = after;
+		position = after;
+	}
+	return position;
+}
+
+/* With U for [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L for [\p{Ll}\p{Lm}\p{Lo}\p{M}]: the end of U*L+
+ * at `position`, or of U+ where `capitals`; 0 = there is none. U* takes all it can. Where no small
+ * letter follows it gives back as few characters as leave one for L+. */
+static size_t scan_cased(const char *text, size_t position, size_t end, bool capitals) {
+	size_t both, ignored;
+	const size_t upper = scan_cases(text, position, end, UNICODE_UPPER, &both),
+	             lower = scan_cases(text, upper, end, UNICODE_LOWER, &ignored);
+	if (capitals) return upper > position ? upper : 0;
+	return lower > upper ? lower : both;
+}
+
+/* X?U*L+(?i:'s|..)?|X?U+L*(?i:'s|..)? with X for [^\r\n\p{L}\p{N}], or as scan_between. L* finds
+ * nothing where the first half did not. */
+static size_t scan_gpt4o_word(const char *text, size_t position, size_t end) {
+	size_t after, word = 0;
+	const enum unicode_class class = read_class(text, position, end, &after);
+	const bool before =
+	    class != UNICODE_LETTER && class != UNICODE_NUMBER && !is_newline(text[position]);
+	for (int capitals = 0; capitals < 2 && !word; capitals++) {
+		if (before) word = scan_cased(text, after, end, capitals);
+		if (!word) word = scan_cased(text, position, end, capitals);
+	}
+	if (!word) return scan_between(text, position, end, 3, true);
+	return word + match_contraction(text + word, end - word, true);
 }
 
 /* [\p{P}$+<=>^~|] */
@@ -138,6 +191,8 @@ static size_t scan_word(enum vocab_split split, const char *text, size_t positio
 		return scan_llama3_word(text, position, end, 3);
 	case VOCAB_SPLIT_QWEN2:
 		return scan_llama3_word(text, position, end, 1);
+	case VOCAB_SPLIT_GPT4O:
+		return scan_gpt4o_word(text, position, end);
 	case VOCAB_SPLIT_DEFAULT:
 		return scan_default_word(text, position, end);
 	default:

@@ -18,4 +18,14 @@ enum unicode_class {
 /* Returns the class of a code point. OTHER for unassigned ones and for numbers above U+10FFFF. */
 enum unicode_class unicode_class(uint32_t code_point);
 
+enum unicode_case {
+	UNICODE_NO_CASE,
+	UNICODE_UPPER, /* \p{Lu} \p{Lt} */
+	UNICODE_LOWER, /* \p{Ll} */
+	UNICODE_BOTH   /* \p{Lm} \p{Lo} \p{M}: they stand among capitals and among small letters */
+};
+
+/* NO_CASE for all other code points, and for numbers above U+10FFFF. */
+enum unicode_case unicode_case(uint32_t code_point);
+
 #endif

@@ -68,6 +68,7 @@ static enum cuttle_status read_pretokenizer(const struct gguf *file, struct voca
 	    {"qwen2", "gpt2/qwen2", VOCAB_SPLIT_QWEN2, false},
 	    {"deepseek-r1-qwen", "gpt2/qwen2", VOCAB_SPLIT_QWEN2, false},
 	    {"default", "gpt2/default", VOCAB_SPLIT_DEFAULT, false},
+	    {"gpt-4o", "gpt2/gpt-4o", VOCAB_SPLIT_GPT4O, false},
 	};
 	struct gguf_string model, pre = {"default", 7};
 	enum cuttle_status status = gguf_text(file, "tokenizer.ggml.model", true, &model, error);
@@ -91,7 +92,7 @@ static enum cuttle_status read_pretokenizer(const struct gguf *file, struct voca
 		}
 	return status_fail(error, CUTTLE_MODEL,
 	                   "the model's pre-tokenizer is '%.*s'; cuttle has smollm, refact, gpt-2, "
-	                   "llama-bpe, smaug-bpe, dbrx, qwen2 and default",
+	                   "llama-bpe, smaug-bpe, dbrx, qwen2, gpt-4o and default",
 	                   SHOWN(pre));
 }
 

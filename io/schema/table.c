@@ -42,7 +42,7 @@ static bool is_scalar(const struct schema *schema, uint32_t number, unsigned dep
 	}
 }
 
-static enum cuttle_status refuse_member(const struct schema *schema, uint32_t shape,
+static enum cuttle_status refuse_nested(const struct schema *schema, uint32_t shape,
                                         struct cuttle_error *error) {
 	char *place = NULL;
 	size_t size;
@@ -74,7 +74,7 @@ enum cuttle_status schema_table_make(const struct schema *schema, struct schema_
 		table->names[i] = table->members[i].key;
 		if (is_scalar(schema, table->members[i].shape, 0)) continue;
 		schema_table_free(out);
-		return refuse_member(schema, schema->members[object->first + i].shape, error);
+		return refuse_nested(schema, schema->members[object->first + i].shape, error);
 	}
 	return CUTTLE_OK;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the byte-level pre-tokenizers of engine/text/ over one small vocabulary. Hugging Face's
-// tokenizers made the golden vectors of qwen2, default and dbrx. With CUTTLE_RANDOM_TOKENS=FOLDER,
-// all pre-tokenizers read the random strings that tests/golden/make_small_tokens.py wrote there. It
-// fails if one token differs, or if a long run of one kind of character takes more than linear
-// time.
+// tokenizers made the golden vectors of qwen2, default, dbrx and gpt-4o. With
+// CUTTLE_RANDOM_TOKENS=FOLDER, all pre-tokenizers read the random strings that
+// tests/golden/make_small_tokens.py wrote there. It fails if one token differs, or if a long run of
+// one kind of character takes more than linear time.
 #include "base/utf8.h"
 #include "engine/text/vocab.h"
 #include "tests/support/gguf_writer.h"
@@ -104,11 +104,13 @@ static void test_golden(void **state) {
 	assert_in_range(check_file("deepseek-r1-qwen", "tests/golden/qwen2_tokens.txt"), 300, 1000);
 	assert_in_range(check_file("default", "tests/golden/default_tokens.txt"), 300, 1000);
 	assert_in_range(check_file(NULL, "tests/golden/default_tokens.txt"), 300, 1000);
+	assert_in_range(check_file("gpt-4o", "tests/golden/gpt4o_tokens.txt"), 300, 1000);
 	assert_in_range(check_file("dbrx", "tests/golden/dbrx_tokens.txt"), 300, 1000);
 	assert_in_range(check_file("smaug-bpe", "tests/golden/dbrx_tokens.txt"), 300, 1000);
 }
 
-static const char *const all[] = {"gpt-2", "smollm", "llama-bpe", "qwen2", "default", "dbrx"};
+static const char *const all[] = {"gpt-2",   "smollm", "llama-bpe", "qwen2",
+                                  "default", "dbrx",   "gpt-4o"};
 
 static void test_random_strings(void **state) {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/text/unicode.c and base/utf8.c. It fails if the class of any code point differs
-// from utf8proc's. It fails if UTF-8, tried exhaustively, is read or written wrongly. The test
-// links utf8proc; the engine does not.
+// Tests engine/text/unicode.c and base/utf8.c. It fails if the class or case of any code
+// point differs from utf8proc's. It fails if UTF-8, tried exhaustively, is read or written wrongly.
+// The test links utf8proc; the engine does not.
 #include "engine/text/unicode.h"
 
 #include <setjmp.h>
@@ -32,6 +32,25 @@ static void test_classes(void **state) {
 	}
 	assert_int_equal(unicode_class(0x110000), UNICODE_OTHER);
 	assert_int_equal(unicode_class(UINT32_MAX), UNICODE_OTHER);
+}
+
+static void test_cases(void **state) {
+	(void)state;
+	for (uint32_t code_point = 0; code_point <= 0x10ffff; code_point++) {
+		const char *category = utf8proc_category_string((int32_t)code_point);
+		enum unicode_case expected = UNICODE_NO_CASE;
+		if (!strcmp(category, "Lu") || !strcmp(category, "Lt")) expected = UNICODE_UPPER;
+		if (!strcmp(category, "Ll")) expected = UNICODE_LOWER;
+		if (!strcmp(category, "Lm") || !strcmp(category, "Lo") || category[0] == 'M')
+			expected = UNICODE_BOTH;
+		if (strcmp(utf8proc_unicode_version(), "15.0.0") > 0 &&
+		    unicode_case(code_point) == UNICODE_NO_CASE)
+			continue;
+		if (unicode_case(code_point) != expected)
+			fail_msg("U+%04X: %d, utf8proc says %s", code_point,
+			         unicode_case(code_point), category);
+	}
+	assert_int_equal(unicode_case(0x110000), UNICODE_NO_CASE);
 }
 
 static void test_spaces_by_hand(void **state) {
@@ -103,11 +122,9 @@ static void test_valid(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_classes),
-	    cmocka_unit_test(test_spaces_by_hand),
-	    cmocka_unit_test(test_every_code_point_survives),
-	    cmocka_unit_test(test_strictness),
-	    cmocka_unit_test(test_valid),
+	    cmocka_unit_test(test_classes),        cmocka_unit_test(test_cases),
+	    cmocka_unit_test(test_spaces_by_hand), cmocka_unit_test(test_every_code_point_survives),
+	    cmocka_unit_test(test_strictness),     cmocka_unit_test(test_valid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

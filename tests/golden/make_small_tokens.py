@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small_merges.txt, and qwen2_, default_ and dbrx_tokens.txt next to itself, with Hugging Face's tokenizers as the oracle.
+"""Writes small_merges.txt, and qwen2_, default_, dbrx_ and gpt4o_tokens.txt next to itself, with Hugging Face's tokenizers as the oracle.
 
 usage: make_small_tokens.py [RANDOM_STRINGS FOLDER]      (needs: pip install tokenizers gguf)
 
@@ -21,13 +21,19 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 CL100K = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
 BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
+# o200k_base, as tiktoken has it.
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+GPT4O = (rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{CONTRACTION}"
+         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
 
 def split(*patterns):
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns] + [BYTES])
 
 
 SPLITS = {"qwen2": split(QWEN2), "default": split(r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
-          "gpt-2": split(GPT2), "smollm": split(r"\p{N}", GPT2), "llama-bpe": split(LLAMA3), "dbrx": split(CL100K)}
+          "gpt-2": split(GPT2), "smollm": split(r"\p{N}", GPT2), "llama-bpe": split(LLAMA3), "dbrx": split(CL100K), "gpt-4o": split(GPT4O)}
 
 
 def letters():
@@ -69,7 +75,7 @@ def random_strings(count):
     chance = random.Random(7)
     words = [word for text in TEXTS.split("¦") for word in text.split()]
     pools = ["abcXYZ", "'stremvld", " ", " \t\n\r", "0123456789", "!?.,;:-$+<=>^~|", "éüßñ", "жщѣ", "中文字", "😀🏽\u200d", "\u00a0\u3000\x85\u2028",
-             "٣²Ⅷ1", "“”«»–…", "\u0301\u0302", "\x00\x1c\x7f\u00ad\ufeff"]
+             "٣²Ⅷ1", "“”«»–…", "\u0301\u0302", "AÉЖaéжǅʰªא中", "/\r\n!", "\x00\x1c\x7f\u00ad\ufeff"]
     for _ in range(count):
         kind = chance.random()
         if kind < 0.25:
@@ -89,8 +95,8 @@ def main():
         return
     with open(HERE / "small_merges.txt", "w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{left} {right}\n" for left, right in merges)
-    for name in ("qwen2", "default", "dbrx"):
-        write(HERE / f"{name}_tokens.txt", build(name, vocab, merges), name, dict.fromkeys(texts()))
+    for name in ("qwen2", "default", "dbrx", "gpt-4o"):
+        write(HERE / f"{name.replace('-', '')}_tokens.txt", build(name, vocab, merges), name, dict.fromkeys(texts()))
 
 
 if __name__ == "__main__":

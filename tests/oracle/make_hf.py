@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3|phi3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3|phi3|phi4 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -47,6 +47,14 @@ def olmo2_tokenizer():
     gpt4 = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
     tokenizer = byte_level(pre_tokenizers.Split(Regex(gpt4), "removed", invert=True), False, ["<|endoftext|>", "<|pad|>"], False)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>", pad_token="<|pad|>")
+
+
+def phi4_tokenizer():
+    cased = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    o200k = (r"[^\r\n\p{L}\p{N}]?%s*%s+%s|[^\r\n\p{L}\p{N}]?%s+%s*%s" % (cased + cased)
+             + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+    tokenizer = byte_level(pre_tokenizers.Split(Regex(o200k), "removed", invert=True), False, ["<|endoftext|>", "<|end|>"], False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
 
 
 def qwen_tokenizer():
@@ -138,9 +146,9 @@ def make(kind, size):
         tokenizer = gemma_tokenizer()
         common.update(num_hidden_layers=7)
         model = Gemma3ForCausalLM(Gemma3TextConfig(vocab_size=len(tokenizer), head_dim=32, query_pre_attn_scalar=32, sliding_window=512, **common))
-    elif kind == "phi3":
-        tokenizer = sentencepiece_tokenizer()
-        common.update(num_attention_heads=4, pad_token_id=None)
+    elif kind in ("phi3", "phi4"):
+        tokenizer = sentencepiece_tokenizer() if kind == "phi3" else phi4_tokenizer()
+        common.update(num_attention_heads=4, pad_token_id=None, tie_word_embeddings=kind == "phi4")
         scaling = dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
                        short_factor=[1 + i / 8 for i in range(12)], long_factor=[2.0 + i for i in range(12)])
         model = Phi3ForCausalLM(Phi3Config(vocab_size=len(tokenizer), original_max_position_embeddings=256, rope_parameters=scaling, **common))
