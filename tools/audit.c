@@ -20,6 +20,7 @@
 //     workflow/audit/judging.c     games to numbers and bounds (measure/attacks.h,
 //                                  measure/bounds.h)
 //     workflow/audit/recitation.c  texts against references, used ones and others
+//     workflow/audit/holdout.c     the same by words, without a model (measure/disclosure.h)
 //     workflow/audit/inversion.c   perturbed words against the nearest ones
 //   tools/report/audit_report.c    Markdown or JSON, stamped; io/disk/file.c puts it in place
 #include "tools/common/values.h"
@@ -44,8 +45,8 @@ struct audit_values {
 enum { SCORE_NEAREST = GAME_LOSS + 1 };
 
 /* By enum audit_action. */
-static const char *const NAMES[] = {"invariant", "canary",  "one-run", "recover",
-                                    "exposure",  "overlap", "lot",     "invert"};
+static const char *const NAMES[] = {"invariant", "canary",  "one-run", "recover", "exposure",
+                                    "overlap",   "holdout", "lot",     "invert"};
 _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each action");
 
 #define AUDITED(member) OPTION(struct audit_values, member)
@@ -55,8 +56,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
 	 .argument = "FILE",
 	 .help = "references. invariant compares them. Of games they stand around the "
-	         "canary, without which the other places are null. Of overlap and lot "
-	         "they are those of the run"},
+	         "canary, without which the other places are null. Of overlap, holdout "
+	         "and lot they are those of the run"},
 	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
 	{.name = "public", .first = true, AUDITED(references_public), .group = 'p',
@@ -81,7 +82,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "output-field", AUDITED(request.output_field), .argument = "NAME",
 	 .help = "field or column with its text (default text)"},
 	{.name = "held-out", AUDITED(request.held_out), .argument = "FILE",
-	 .help = "overlap: references of the same kind that the run did not read"},
+	 .help = "overlap, holdout: references of the same kind that the run did not read, kept "
+	         "aside by lot"},
 	{.name = "draw", AUDITED(request.draw), .argument = "FILE",
 	 .help = "lot, before the run: writes the records of -i that are in by lot, for "
 	         "generate. Those that are out become empty lines, which are null"},
@@ -136,7 +138,8 @@ static const struct option_entry OPTIONS[] = {
 	         "1000). Each text is scored with each of them"},
 	{.name = "guesses", AUDITED(request.guesses), .argument = "R", .least = 1,
 	 .most = 1000000,
-	 .help = "one-run, lot: how many records are guessed, the surest ones (default: a fifth)"},
+	 .help = "one-run, lot, holdout: how many records are guessed, the surest ones (default: a "
+	         "fifth)"},
 	{.name = "canary", AUDITED(request.canary), .argument = "TEXT",
 	 .help = "this one, instead of invented ones"},
 	{.name = "score", AUDITED(score), .argument = "odds|loss|nearest",
@@ -198,6 +201,10 @@ static const char ABOUT[] =
 	"overlap tells the longest run of tokens, and the share of 8-grams, that texts have in "
 	"common with used references. It takes off the same with held-out ones; p is by "
 	"permutations.\n"
+	"holdout counts the records of which a text has a word, or words in a row, that no "
+	"other record has. Those of held-out records are chance. p is exact where records "
+	"were kept aside by lot. It needs no model. In pairs of a used and a held-out record it "
+	"guesses which was used, and that bounds epsilon.\n"
 	"lot decides before the run which records are in, by lot (--draw). After it, --members "
 	"guesses that from the longest run of tokens that a text has in common with each "
 	"record. With --score nearest it guesses from how near a text comes to it in "
@@ -341,7 +348,7 @@ static int run_audit_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb audit_verb = {
     .name = "audit",
-    .usage = "invariant|canary|one-run|recover|exposure|overlap|lot|invert [OPTION]...",
+    .usage = "invariant|canary|one-run|recover|exposure|overlap|holdout|lot|invert [OPTION]...",
     .summary = "test a promise: exact checks, attacks, and a control that must be caught",
     .example = "canary -m MODEL.gguf --receipt out.receipt.json -o canary.md",
     .another = "invariant -m MODEL.gguf -i notes.jsonl --private --receipt out.receipt.json",

@@ -280,6 +280,25 @@ above .05 "$(value game.run_p)" || fail "recitation: $(cat out)"
 exits 0 audit overlap -i refs.jsonl --held-out held.jsonl --texts held.jsonl --public -q --json
 above "$(value game.run_p)" 0.9 || fail "held-out: $(cat out)"
 says out '"verdict": "numbers alone'
+# By words, without a model: copies are found, words of others are chance, and a text of neither says nothing.
+(unset CUTTLE_MODEL && exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts refs.jsonl --public -q --json) || exit 1
+above .001 "$(value game.p)" || fail "copies: $(cat out)"
+[ "$(value game.right)" = "$(value game.guesses)" ] || fail "copies are guessed wrong: $(cat out)"
+above "$(value game.used_3)" 20 || fail "records of copies: $(cat out)"
+exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts held.jsonl --public -q --json
+above "$(value game.p)" 0.9 || fail "held-out: $(cat out)"
+[ "$(value game.right)" = 0.0 ] || fail "held-out records are guessed: $(cat out)"
+above .001 "$(value control.p)" || fail "the control is not caught: $(cat out)"
+echo '{"text":"of nobody"}' >neither.jsonl
+exits 7 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --private --receipt run.receipt.json -q -o h.json
+exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --private --claim 1 -q -o h.json
+[ "$(stat -c %a h.json)" = 600 ] || fail "mode $(stat -c %a h.json) of a private report"
+[ "$(value game.p h.json)" = 1.0 ] && [ "$(value game.used_1 h.json)" = 0.0 ] || fail "neither: $(cat h.json)"
+says h.json 'PRIVATE'
+refused 2 audit holdout -i refs.jsonl --public --texts neither.jsonl
+refused 2 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl
+refused 2 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --public --guesses 31 -q
+says err 'guesses: there are 30 pairs'
 umask 000
 exits 0 audit lot -i refs.jsonl --private --draw members.jsonl -q --insecure-seed 3
 umask 022

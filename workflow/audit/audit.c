@@ -12,6 +12,7 @@
 #include "io/disk/paths.h"
 #include "io/disk/secrecy.h"
 #include "io/tables/words_file.h"
+#include "workflow/audit/holdout.h"
 #include "workflow/audit/inversion.h"
 #include "workflow/audit/judging.h"
 #include "workflow/audit/recitation.h"
@@ -49,6 +50,7 @@ static const struct action_rule {
     [AUDIT_RECOVER] = {.games = true, .count = 150, .secrets = 100},
     [AUDIT_EXPOSURE] = {.games = true, .count = 200, .secrets = 1000},
     [AUDIT_OVERLAP] = {.texts = true},
+    [AUDIT_HOLDOUT] = {.texts = true},
     [AUDIT_LOT] = {.texts = true},
     [AUDIT_INVERT] = {.texts = true},
 };
@@ -66,7 +68,8 @@ void audit_default(struct audit_request *request, enum audit_action action) {
 }
 
 enum audit_model audit_needs(const struct audit_request *request) {
-	if (request->action == AUDIT_INVERT || request->draw) return AUDIT_NO_MODEL;
+	if (request->action == AUDIT_INVERT || request->action == AUDIT_HOLDOUT || request->draw)
+		return AUDIT_NO_MODEL;
 	if (request->nearest) return AUDIT_WEIGHTS;
 	return RULES[request->action].texts ? AUDIT_VOCABULARY : AUDIT_WEIGHTS;
 }
@@ -96,7 +99,7 @@ static const char *name_audit_fault(const struct audit_request *r) {
 	if (r->nearest && !lot) return "--score nearest is for cuttle audit lot";
 	if (rule->texts && !r->texts) return "which texts: --texts OUT.jsonl";
 	if (rule->texts && !r->run.common.input) return "which references: -i FILE";
-	if (r->action == AUDIT_OVERLAP && !r->held_out)
+	if ((r->action == AUDIT_OVERLAP || r->action == AUDIT_HOLDOUT) && !r->held_out)
 		return "references that the run did not read, of the same kind: --held-out FILE";
 	if (rule->texts && r->run.bias)
 		return "--bias is of audits that draw texts, or go through them again";
@@ -640,6 +643,30 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 	return status;
 }
 
+static enum cuttle_status audit_holdout(struct audit_state *s) {
+	const struct audit_request *r = s->request;
+	const bool lock = r->run.common.lock;
+	struct holdout_words texts = {0}, used = {0}, held_out = {0};
+	enum cuttle_status status = holdout_read(r->texts, r->output_field, lock, &texts, s->error);
+	if (!status)
+		status =
+		    holdout_read(r->run.common.input, r->run.text_field, lock, &used, s->error);
+	if (!status)
+		status = holdout_read(r->held_out, r->run.text_field, lock, &held_out, s->error);
+	if (!status) s->events->begin(s->events->user, 2 * HOLDOUT_LENGTHS);
+	if (!status)
+		status = holdout_compare(&texts, &used, &held_out, r->guesses, s->audit->delta,
+		                         pass_compared, s, &s->audit->game, s->error);
+	// The control recites all that it read.
+	if (!status)
+		status = holdout_compare(&used, &used, &held_out, r->guesses, s->audit->delta,
+		                         pass_compared, s, &s->audit->control, s->error);
+	holdout_free(&texts);
+	holdout_free(&used);
+	holdout_free(&held_out);
+	return status;
+}
+
 /* Writes the lines of the input that are in, and an empty line for each that is out. A line that
  * cannot be read is null, and keeps its place. */
 static enum cuttle_status draw_members(struct audit_state *s) {
@@ -757,9 +784,10 @@ static enum cuttle_status audit_texts(struct audit_state *s) {
 	}
 	if (r->draw) return draw_members(s);
 	s->audit->has_control = true;
-	const enum cuttle_status status = r->action == AUDIT_OVERLAP  ? audit_overlap(s)
-	                                  : r->action == AUDIT_INVERT ? audit_inversion(s)
-	                                                              : audit_lot(s);
+	const enum cuttle_status status = r->action == AUDIT_OVERLAP   ? audit_overlap(s)
+	                                  : r->action == AUDIT_HOLDOUT ? audit_holdout(s)
+	                                  : r->action == AUDIT_INVERT  ? audit_inversion(s)
+	                                                               : audit_lot(s);
 	if (!status) s->audit->verdict = find_verdict(s);
 	return status;
 }

@@ -30,6 +30,7 @@ enum audit_action {
 	AUDIT_RECOVER,   /* which of R secrets a text was written from */
 	AUDIT_EXPOSURE,  /* how early the secret comes among R guesses */
 	AUDIT_OVERLAP,   /* what texts have in common with used and with held-out references */
+	AUDIT_HOLDOUT,   /* likewise, by words that stand in one record alone, without a model */
 	AUDIT_LOT,       /* whether a record was used, by what texts have in common with it */
 	AUDIT_INVERT,    /* which words were perturbed to these, by the nearest words */
 	AUDIT_ACTIONS
