@@ -284,7 +284,7 @@ says out '"verdict": "numbers alone'
 (unset CUTTLE_MODEL && exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts refs.jsonl --public -q --json) || exit 1
 above .001 "$(value game.p)" || fail "copies: $(cat out)"
 [ "$(value game.right)" = "$(value game.guesses)" ] || fail "copies are guessed wrong: $(cat out)"
-above "$(value game.used_3)" 20 || fail "records of copies: $(cat out)"
+above "$(value game.used_4)" 20 || fail "records of copies: $(cat out)"
 exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts held.jsonl --public -q --json
 above "$(value game.p)" 0.9 || fail "held-out: $(cat out)"
 [ "$(value game.right)" = 0.0 ] || fail "held-out records are guessed: $(cat out)"

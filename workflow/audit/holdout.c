@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 
 enum { PAIR_SEED = 1 };
-static const size_t LENGTHS[HOLDOUT_LENGTHS] = {1, 2, 3, 5};
+static const size_t LENGTHS[HOLDOUT_LENGTHS] = {1, 2, 4, 6};
 
 /* Appends the words of a text, or counts them where word is NULL. */
-static size_t split_words(const char *text, size_t size, uint64_t *word) {
+static size_t hash_words(const char *text, size_t size, uint64_t *word) {
 	static const unsigned char key[crypto_shorthash_KEYBYTES];
 	struct split split;
 	enum split_kind kind;
@@ -42,7 +42,7 @@ static bool take_words(const struct records *records, bool lock, struct holdout_
 	size_t size, room = 0;
 	for (size_t i = 0; i < all; i++) {
 		const char *text = records_text(records, i, &size);
-		if (text) room += split_words(text, size, NULL);
+		if (text) room += hash_words(text, size, NULL);
 	}
 	words->word = calloc(room + 1, sizeof *words->word);
 	words->first = calloc(all + 1, sizeof *words->first);
@@ -53,7 +53,7 @@ static bool take_words(const struct records *records, bool lock, struct holdout_
 		const size_t at = words->first[words->count];
 		if (text)
 			words->first[++words->count] =
-			    at + split_words(text, size, words->word + at);
+			    at + hash_words(text, size, words->word + at);
 	}
 	return true;
 }
@@ -81,8 +81,8 @@ void holdout_free(struct holdout_words *words) {
 }
 
 /* Puts two lists of records behind each other. */
-static bool join_words(const struct holdout_words *one, const struct holdout_words *other,
-                       struct holdout_words *both) {
+static bool join_pool(const struct holdout_words *one, const struct holdout_words *other,
+                      struct holdout_words *both) {
 	const size_t begin = one->first[one->count], end = other->first[other->count];
 	both->count = one->count + other->count;
 	both->word = calloc(begin + end + 1, sizeof *both->word);
@@ -114,16 +114,18 @@ static double add_length(size_t length, const uint32_t *found, size_t used, size
                          double *scores, struct audit_game *game) {
 	static const char *const keys[HOLDOUT_LENGTHS][3] = {{"used_1", "held_out_1", "p_1"},
 	                                                     {"used_2", "held_out_2", "p_2"},
-	                                                     {"used_3", "held_out_3", "p_3"},
-	                                                     {"used_5", "held_out_5", "p_5"}};
+	                                                     {"used_4", "held_out_4", "p_4"},
+	                                                     {"used_6", "held_out_6", "p_6"}};
 	static const char *const words[HOLDOUT_LENGTHS] = {
 	    "used records of which a text has a word that no other record has",
-	    "the same of 2 words in a row", "the same of 3 words in a row",
-	    "the same of 5 words in a row"};
+	    "the same of 2 words in a row", "the same of 4 words in a row",
+	    "the same of 6 words in a row"};
+	// A long run says more than many short ones.
+	const double weight = pow((double)LENGTHS[length], 3);
 	uint64_t disclosed[2] = {0, 0};
 	for (size_t i = 0; i < used + held_out; i++) {
 		disclosed[i >= used] += found[i] > 0;
-		scores[i] += found[i];
+		scores[i] += weight * found[i];
 	}
 	const double p =
 	    disclosure_chance(used, held_out, disclosed[0] + disclosed[1], disclosed[0]);
@@ -161,7 +163,7 @@ enum cuttle_status holdout_compare(const struct holdout_words *texts,
                                    double delta, bool (*stop)(void *user), void *user,
                                    struct audit_game *game, struct cuttle_error *error) {
 	struct holdout_words both = {0};
-	const bool joined = join_words(used, held_out, &both);
+	const bool joined = join_pool(used, held_out, &both);
 	double *scores = calloc(both.count + 1, sizeof *scores), least = 1;
 	uint32_t *found = calloc(both.count + 1, sizeof *found);
 	const struct disclosure_words written = words_of(texts), pool = words_of(&both);

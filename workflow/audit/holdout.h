@@ -3,7 +3,7 @@
 //
 // All may be PRIVATE, and so is all that is computed of them: memory is wiped. No model is needed.
 // measure/disclosure.h has the method; words are those of io/text/split.h, numbers among them.
-// It is done for runs of 1, 2, 3 and 5 words, each with a p of its own, and the whole with four
+// It is done for runs of 1, 2, 4 and 6 words, each with a p of its own, and the whole with four
 // times the least of them. A record that cannot be read is in neither group.
 // The bound of epsilon: which record of a pair was read is a fair lot, and guesses of it are
 // counted (measure/bounds.h). To exchange a pair's records is two exchanges with null. So the
