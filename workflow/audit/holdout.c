@@ -20,7 +20,7 @@ enum { PAIR_SEED = 1 };
 static const size_t LENGTHS[HOLDOUT_LENGTHS] = {1, 2, 4, 6};
 
 /* Appends the words of a text, or counts them where word is NULL. */
-static size_t hash_words(const char *text, size_t size, uint64_t *word) {
+static size_t key_words(const char *text, size_t size, uint64_t *word) {
 	static const unsigned char key[crypto_shorthash_KEYBYTES];
 	struct split split;
 	enum split_kind kind;
@@ -42,7 +42,7 @@ static bool take_words(const struct records *records, bool lock, struct holdout_
 	size_t size, room = 0;
 	for (size_t i = 0; i < all; i++) {
 		const char *text = records_text(records, i, &size);
-		if (text) room += hash_words(text, size, NULL);
+		if (text) room += key_words(text, size, NULL);
 	}
 	words->word = calloc(room + 1, sizeof *words->word);
 	words->first = calloc(all + 1, sizeof *words->first);
@@ -52,8 +52,7 @@ static bool take_words(const struct records *records, bool lock, struct holdout_
 		const char *text = records_text(records, i, &size);
 		const size_t at = words->first[words->count];
 		if (text)
-			words->first[++words->count] =
-			    at + hash_words(text, size, words->word + at);
+			words->first[++words->count] = at + key_words(text, size, words->word + at);
 	}
 	return true;
 }
