@@ -59,6 +59,11 @@ enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
 	              : CUTTLE_OK;
 }
 
+void grammar_choice_tell(const struct grammar_choice *choice, char grammar_sha256[HASH_TEXT],
+                         char schema_sha256[HASH_TEXT]) {
+	memcpy(choice->schema ? schema_sha256 : grammar_sha256, choice->sha256, HASH_TEXT);
+}
+
 /* ---- categories ------------------------------------------------------------------------------ */
 
 /* Sets *value to what the field has where its label is this. */

@@ -468,8 +468,8 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
 	setup->receipt.stops = setup->stop.stops;
-	memcpy(setup->grammar.schema ? setup->receipt.schema_sha256 : setup->receipt.grammar_sha256,
-	       setup->grammar.sha256, HASH_TEXT);
+	grammar_choice_tell(&setup->grammar, setup->receipt.grammar_sha256,
+	                    setup->receipt.schema_sha256);
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;

@@ -185,6 +185,47 @@ for one in paid visits; do
 	says err "$one.receipt.json: it is of texts of a grammar or a schema"
 done
 
+# ---- texts of the public prompt alone ----------------------------------------------------------
+exits 0 learn -i refs.jsonl --tokens 12 --texts 20 -e 3 -o n.bias -q
+free=(generate -B 0 --bias n.bias -n 12 -q)
+# public_letters FILE: each text is a letter.
+public_letters() {
+	python3 - "$1" <<-'END'
+		import json, re, sys
+		lines = [json.loads(line) for line in open(sys.argv[1])]
+		assert lines
+		for line in lines:
+		    assert re.fullmatch(r"Dear (Ada|Ben),\n([a-z ]{1,12}\.\n){1,3}Yours, C\.\n", line["text"]), line
+		    assert line["finish"] in ("eos", "closed"), line
+	END
+}
+exits 0 "${free[@]}" -N 6 --grammar letter.gbnf -o free.jsonl
+public_letters free.jsonl || fail "a public text is no letter: $(cat free.jsonl)"
+exits 0 receipt verify free.receipt.json --output free.jsonl --bias n.bias --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar\.$'
+refused 7 receipt verify free.receipt.json --grammar visit.json
+edits_noticed free.receipt.json <<-'END'
+	s/"grammar_sha256": "/"grammar_sha256": "g/
+	s/\("seed": .*\)/\1\n  "schema_sha256": "0000000000000000000000000000000000000000000000000000000000000000",/
+END
+exits 0 "${free[@]}" -N 6 --grammar letter.gbnf --dry-run
+says out '^grammar       of each text; what it leaves no choice about is free$'
+(ulimit -f 2 && trap '' XFSZ && exec "$CUTTLE" "${free[@]}" -N 40 --grammar letter.gbnf -o on.jsonl 2>err) && fail "no room was needed"
+refused 2 "${free[@]}" -N 40 --grammar other.gbnf -o on.jsonl
+exits 0 "${free[@]}" -N 40 --grammar letter.gbnf -o on.jsonl
+public_letters on.jsonl || fail "a text that went on is no letter: $(cat on.jsonl)"
+exits 0 "${free[@]}" -N 6 --schema visit.json -o kind.jsonl "${kinds[@]}" --category-public
+visits <(head -3 kind.jsonl) surgery || fail "not of its category: $(cat kind.jsonl)"
+visits <(tail -3 kind.jsonl) emergency || fail "not of its category: $(cat kind.jsonl)"
+exits 0 receipt verify kind.receipt.json --output kind.jsonl --schema visit.json
+says out '^schema +this is its schema$'
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --schema visit.json -o x.jsonl
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --complete -o x.jsonl
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --free-tokens 90 -o x.jsonl
+says err 'leave out --free-tokens$'
+refused 4 "${free[@]}" -N 2 --grammar visit.json -o x.jsonl
+
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
 exits 0 shard open "${shared[@]}" --shards 2

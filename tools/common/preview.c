@@ -169,6 +169,12 @@ static void print_bias(const struct receipt *receipt) {
 		       own, both, delta);
 }
 
+void preview_grammar(const struct grammar_choice *grammar) {
+	if (grammar->count)
+		printf("%s       of each text; what it leaves no choice about is free\n",
+		       grammar->schema ? "schema " : "grammar");
+}
+
 void preview_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
@@ -187,9 +193,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
-	if (setup->grammar.count)
-		printf("%s       of each text; what it leaves no choice about is free\n",
-		       setup->grammar.schema ? "schema " : "grammar");
+	preview_grammar(&setup->grammar);
 	print_savings(guarantee);
 	print_rounds(setup);
 	print_filters(&setup->receipt.filters);

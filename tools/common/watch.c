@@ -110,6 +110,14 @@ void watch_grammar(const struct filter_counts *counts) {
 	fprintf(stderr, "\n");
 }
 
+void watch_closed(const struct filter_counts *counts) {
+	if (counts->closed)
+		fprintf(stderr,
+		        "%" PRIu64 " of %" PRIu64 " texts were brought to their end: a larger -n "
+		        "leaves more of them whole\n",
+		        counts->closed, counts->drawn);
+}
+
 void watch_formulas(uint64_t lines) {
 	if (lines)
 		fprintf(stderr,

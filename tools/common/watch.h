@@ -43,6 +43,8 @@ void watch_published(const struct common_request *request, size_t count, const c
 void watch_dropped(const struct common_request *request, const struct filter_counts *counts);
 /* Warns of lines in a CSV with a cell that a spreadsheet would run; 0 = of none. */
 void watch_formulas(uint64_t lines);
+/* Says how many texts had to be brought to their end, where there are such. */
+void watch_closed(const struct filter_counts *counts);
 /* Says what a grammar saved, and how many texts had to be brought to their end. */
 void watch_grammar(const struct filter_counts *counts);
 
