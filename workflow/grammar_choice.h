@@ -19,6 +19,8 @@ struct grammar_choice {
 	char sha256[HASH_TEXT]; /* of it; "" = there is none */
 };
 
+/* What does not go together, of paths that may be NULL and of words of --stop; NULL = nothing. */
+const char *grammar_choice_fault(const char *grammar, const char *schema, size_t stop_count);
 /* Reads the grammar or the schema at its path; NULL = it is not given. At most one of them is. Call
  * grammar_choice_free in any case. INPUT: the file cannot be read, or as cuttle_grammar_read and
  * schema_read. NOMEM. */

@@ -22,6 +22,7 @@ root ::= "Dear " ("Ada" | "Ben") ",\n" line{1,3} "Yours, C.\n"
 line ::= [a-z ]{1,12} ".\n"
 END
 echo '{"type": "object", "if": {}}' >if.json
+echo '{"type": "string"}' >string.json
 wards=(surgery oncology emergency)
 for i in $(seq 0 59); do
 	echo "{\"note\":\"note $i says so\",\"age\":$((i + 20)).0,\"ward\":\"${wards[i % 3]}\",\"seen\":\"2024-02-$((10 + i % 19))\",\"who\":$i,\"text\":\"Dear Ada, $i.\"}"
@@ -179,12 +180,6 @@ says out '^readable +56,'
 (unset CUTTLE_MODEL && exits 0 inspect -i some.jsonl --schema - <visit.json && says out '^readable +56,') || exit 1
 refused 4 inspect -n 12 -i some.jsonl --schema if.json
 
-# Others of their kind would be any text.
-for one in paid visits; do
-	refused 4 expand -i $one.jsonl -N 2 -o x.jsonl -q
-	says err "$one.receipt.json: it is of texts of a grammar or a schema"
-done
-
 # ---- texts of the public prompt alone ----------------------------------------------------------
 exits 0 learn -i refs.jsonl --tokens 12 --texts 20 -e 3 -o n.bias -q
 free=(generate -B 0 --bias n.bias -n 12 -q)
@@ -226,6 +221,60 @@ refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --free-tokens 90 -o x.jsonl
 says err 'leave out --free-tokens$'
 refused 4 "${free[@]}" -N 2 --grammar visit.json -o x.jsonl
 
+# ---- more of them ------------------------------------------------------------------------------
+more=(expand -q -n 12 --seed 5)
+exits 0 "${more[@]}" -i paid.jsonl -N 5 --grammar letter.gbnf -o more.jsonl
+public_letters more.jsonl || fail "a further text is no letter: $(cat more.jsonl)"
+says more.jsonl '"parents":\[0,1\]'
+exits 0 receipt verify more.receipt.json --output more.jsonl --parent paid.receipt.json --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar\.$'
+refused 7 receipt verify more.receipt.json --grammar visit.json
+exits 0 "${more[@]}" -i visits.jsonl -N 6 --schema visit.json -o objects.jsonl
+visits objects.jsonl || fail "a further line is no visit: $(cat objects.jsonl)"
+exits 0 receipt verify objects.receipt.json --output objects.jsonl --parent visits.receipt.json --schema visit.json
+says out '^schema +this is its schema$'
+edits_noticed objects.receipt.json <<-'END'
+	s/"schema_sha256": "/"schema_sha256": "g/
+END
+sed '/"schema_sha256"/d' objects.receipt.json >edited.json
+refused 7 receipt verify edited.json --parent visits.receipt.json
+says err 'of another grammar or schema$'
+# A bias may be beside it, and other prompts, and what repeats a kept text is dropped.
+exits 0 "${more[@]}" -i visits.jsonl -N 6 --schema visit.json --bias n.bias --template instruct --drop duplicates -o biased.jsonl
+visits biased.jsonl || fail "a biased line is no visit: $(cat biased.jsonl)"
+# Each category has its value, whichever came before.
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o many.jsonl --parallel 2
+visits many.jsonl || fail "a further line is no visit: $(cat many.jsonl)"
+for ward in surgery emergency; do grep -q "\"ward\": \"$ward\"" many.jsonl || fail "no further text of $ward: $(cat many.jsonl)"; done
+grep -q '"ward": "oncology"' many.jsonl && fail "a text of no category: $(cat many.jsonl)"
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o - --parallel 1
+same out many.jsonl "texts in flight decide"
+# A run that was stopped goes on as it would have.
+(prlimit --fsize=900 --pid "$BASHPID" && "$CUTTLE" "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o on2.jsonl 2>err) && fail "no room was needed"
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o on2.jsonl
+same on2.jsonl many.jsonl "a run that was stopped went on otherwise"
+# Kept texts of any form may be examples of a grammar. Others need their own file.
+exits 0 "${base[@]}" -N 4 -o any.jsonl
+exits 0 "${more[@]}" -i any.jsonl -N 3 --grammar letter.gbnf -o formed.jsonl
+public_letters formed.jsonl || fail "a further text is no letter: $(cat formed.jsonl)"
+for wrong in "paid" "paid --grammar other.gbnf" "paid --schema visit.json"; do
+	# shellcheck disable=SC2086 # each is a name and some options
+	refused 4 "${more[@]}" -N 2 -o x.jsonl -i ${wrong/paid/paid.jsonl}
+	says err 'paid.receipt.json: it is of texts of a grammar: give the same file with --grammar$'
+done
+for wrong in "visits" "visits --schema string.json" "visits --grammar letter.gbnf"; do
+	# shellcheck disable=SC2086
+	refused 4 "${more[@]}" -N 2 -o x.jsonl -i ${wrong/visits/visits.jsonl}
+done
+refused 4 "${more[@]}" -N 2 -o x.jsonl -i any.jsonl --schema visit.json
+says err 'no objects of a schema: leave out --schema$'
+refused 4 "${more[@]}" -N 2 -o x.jsonl -i seeded.jsonl --schema visit.json
+says err 'are stamped, and cannot be expanded$'
+refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --schema visit.json --grammar letter.gbnf
+refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --grammar letter.gbnf --stop auto
+refused 2 "${more[@]}" -N 2 -o x.csv -i visits.jsonl --schema visit.json
+
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
 exits 0 shard open "${shared[@]}" --shards 2
@@ -253,7 +302,6 @@ says err '"dentist" is not in the schema.s enum of ward$'
 refused 4 "${seeded[@]}" -N 2 --grammar visit.json -o x.jsonl
 says err 'visit.json: grammar, line 1, column 1'
 refused 4 "${seeded[@]}" -N 2 --grammar none.gbnf -o x.jsonl
-echo '{"type": "string"}' >string.json
 refused 4 "${seeded[@]}" -N 2 --schema string.json -o x.jsonl
 says err 'string.json: a record must be an object'
 refused 4 "${seeded[@]}" -N 2 --schema if.json -o x.jsonl

@@ -443,6 +443,7 @@ static void explain_expansion(struct telling *t) {
 	explain_unchecked(t, "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "No record was read for it.");
+	explain_form(t, "");
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the earlier output's receipt does not promise.");
 	TELL_LIMIT(t, "That more texts say more about the records: they say what the earlier ones "
