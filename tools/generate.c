@@ -619,7 +619,7 @@ static void preview_sample(const struct generate_values *values, const struct sa
 	       100 * sample->setup.bias.share);
 	printf("texts         %zu of at most %" PRIu32 " tokens\n", receipt->texts,
 	       receipt->tokens);
-	preview_grammar(&sample->setup.grammar);
+	watch_form(&sample->setup.grammar);
 	printf("command       %s\n\n%s\n", sample->fingerprint, sentence);
 }
 

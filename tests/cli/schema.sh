@@ -275,6 +275,48 @@ refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --schema visit.json --gramm
 refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --grammar letter.gbnf --stop auto
 refused 2 "${more[@]}" -N 2 -o x.csv -i visits.jsonl --schema visit.json
 
+# ---- texts that records vote for ---------------------------------------------------------------
+evolve=(evolve -q -n 8 --seed 5 -e 1000000 -N 4 --variations 2 --generations 2)
+exits 0 "${evolve[@]}" -i refs.jsonl --grammar letter.gbnf -o voted.jsonl
+public_letters voted.jsonl || fail "an evolved text is no letter: $(cat voted.jsonl)"
+[ "$(sed 's/.*"votes":\([0-9]*\).*/\1/' voted.jsonl | awk '{ sum += $1 } END { print (sum > 0) }')" = 1 ] || fail "no votes: $(cat voted.jsonl)"
+exits 0 receipt verify voted.receipt.json --output voted.jsonl --grammar letter.gbnf
+says out 'Each text is one of a public grammar\.$'
+exits 0 "${evolve[@]}" -i refs.jsonl --schema visit.json -o evolved.jsonl
+visits evolved.jsonl || fail "an evolved line is no visit: $(cat evolved.jsonl)"
+exits 0 receipt verify evolved.receipt.json --output evolved.jsonl --schema visit.json
+says out '^schema +this is its schema$'
+refused 7 receipt verify evolved.receipt.json --schema letter.gbnf
+exits 0 evolve -q -n 8 -e 1 --schema visit.json --dry-run -i refs.jsonl
+says out '^schema        of each text; what it leaves no choice about is free$'
+says out '^records       60$'
+# What a record says counts in the schema's form alone. One that does not fit votes for none, and nothing tells.
+vote() {
+	sed -E "$1" refs.jsonl >world.jsonl
+	exits 0 "${evolve[@]}" --variations 1 --generations 1 -N 8 -i world.jsonl --schema visit.json -o world.out.jsonl
+	[ ! -s err ] || fail "a record is told of: $(cat err)"
+	mv world.out.jsonl "$2"
+	rm world.out.receipt.json
+}
+vote '' all
+vote 's/,"who":[0-9]+//;s/"age":([0-9]+)\.0/"age": \1/;s/^\{("note":[^,]*),/{"extra":[1,{}],\1,/' same
+same same all "what the schema does not have is heard"
+vote 's/"age":[0-9.]+/"age":-1/' unfit
+vote 's/.*/no JSON/' null
+same unfit null "a record that does not fit is more than a null"
+cmp -s unfit all && fail "records have no vote"
+(prlimit --fsize=700 --pid "$BASHPID" && "$CUTTLE" "${evolve[@]}" -i refs.jsonl --schema visit.json -o on3.jsonl 2>err) && fail "no room was needed"
+refused 2 "${evolve[@]}" -i refs.jsonl --grammar letter.gbnf -o on3.jsonl
+exits 0 "${evolve[@]}" -i refs.jsonl --schema visit.json -o on3.jsonl
+visits on3.jsonl || fail "a line that went on is no visit: $(cat on3.jsonl)"
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema visit.json --grammar letter.gbnf
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema visit.json --text-field note
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --grammar letter.gbnf --stop none
+cp refs.jsonl some.csv
+refused 2 "${evolve[@]}" -i some.csv -o x.jsonl --schema visit.json
+says err 'some.csv: --schema reads objects'
+refused 4 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema if.json
+
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
 exits 0 shard open "${shared[@]}" --shards 2

@@ -7,6 +7,7 @@
 #include "io/disk/file.h"
 #include "tools/common/load.h"
 #include "tools/common/pace.h"
+#include "tools/common/watch.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -169,12 +170,6 @@ static void print_bias(const struct receipt *receipt) {
 		       own, both, delta);
 }
 
-void preview_grammar(const struct grammar_choice *grammar) {
-	if (grammar->count)
-		printf("%s       of each text; what it leaves no choice about is free\n",
-		       grammar->schema ? "schema " : "grammar");
-}
-
 void preview_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
@@ -193,7 +188,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
-	preview_grammar(&setup->grammar);
+	watch_form(&setup->grammar);
 	print_savings(guarantee);
 	print_rounds(setup);
 	print_filters(&setup->receipt.filters);

@@ -7,8 +7,6 @@
 #include "tools/common/values.h"
 #include "workflow/setup.h"
 
-/* Prints a line about what texts are of; nothing where they may be any. */
-void preview_grammar(const struct grammar_choice *grammar);
 /* Prints the effective configuration and the guarantee. */
 void preview_print(const struct generate_values *values, const struct setup *setup);
 /* Prints how much time and memory the run would take. It measures for some seconds, or reads the

@@ -462,6 +462,7 @@ static void explain_evolution(struct telling *t) {
 	explain_signer(t);
 	explain_unchecked(t, "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	explain_form(t, "");
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
 	              "that are exchanged for others. More than one becomes null then.");
 	explain_other_runs(t);
