@@ -206,7 +206,7 @@ static void measure_shaped(struct records_bench *b, const char *text, size_t siz
 	size_t at = 0, length, paid = 0, all = 0;
 	if (transcript_new(&rules, &transcript, &error)) stop_records(error.message);
 	transcript_begin(&transcript, false);
-	guide_begin(b->guide, 0);
+	if (!guide_begin(b->guide, 0, b->choice.grammars[0])) stop_records("out of memory");
 	while (at < size) {
 		struct guide_step step;
 		if (!guide_next(b->guide, 0, &transcript, &step)) stop_records("out of memory");
@@ -283,7 +283,7 @@ static void make_contexts(struct records_bench *b) {
 	if (!b->all || !b->row || !b->contexts) stop_records("out of memory");
 	for (size_t y = 0; y < vocabulary; y++) b->all[y] = (uint32_t)y;
 	if (lockstep_new(&b->model->model, &params, &b->lockstep, &error) ||
-	    guide_new(b->choice.grammars[0], b->model->model.vocab, 1, true, &b->guide, &error))
+	    guide_new(b->model->model.vocab, 1, true, &b->guide, &error))
 		stop_records(error.message);
 }
 

@@ -85,6 +85,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of the public prompts' tokens (default 1)"},
 	{.name = "top-k", VALUE(request.plan.top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "each record is one object of this public JSON Schema, and so is each text: a "
+	         "line of the output is such an object. See below"},
+	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
+	 .help = "each text, from the first one on, is one of this public grammar, in GBNF"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate. No public example says what auto (default) would "
 	         "look for: it is \\n###, in the form continue alone"},
@@ -138,6 +143,11 @@ static const char ABOUT[] =
 	"discrete Gaussian with sigma = sqrt(K G / (2 rho)). With G = 10 and D = 1e-6 it is "
 	"14.3 at EPS 1, 5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as "
 	"many votes. With few records take a small -N and -L.\n\n"
+
+	"--schema and --grammar are as in cuttle generate. What a form leaves no choice about "
+	"does not count as one of the T tokens. With a schema a record that does not fit votes "
+	"for none, and members that the schema does not have are not looked at. A line of the "
+	"output is then the object alone, without votes.\n\n"
 
 	"With --ledger the run is charged for all records before the first vote. Every token "
 	"and every noisy count is journalled in OUT.journal before it is used. After a kill "
@@ -202,6 +212,7 @@ static enum cuttle_status preview_evolve(const struct evolve_values *values, str
 	units_print(receipt->rho, true, rho);
 	printf("charge        rho %s per record\n", rho);
 	printf("texts         %zu drawn, %zu written\n", evolve_drawn(receipt), receipt->texts);
+	watch_form(&evolve->grammar);
 	evolve_sentence(receipt, sentence);
 	printf("command       %s\n\n%s\n", evolve->fingerprint, sentence);
 	return CUTTLE_OK;

@@ -72,6 +72,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
 	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever "
 	         "has the earlier output can draw the same texts again"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "of texts of cuttle generate --schema: the same file. Each new text is such an "
+	         "object, too"},
+	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
+	 .help = "each new text is one of this public grammar, in GBNF. Kept texts of a grammar "
+	         "need the same file; others may be of any form"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole "
 	         "sentence, if half of it or more is left. none: every text as it was "
@@ -130,6 +136,11 @@ static const char ABOUT[] =
 	"histogram there it follows from how many kept texts carry it. Category, parents and "
 	"tokens of text i follow from the seed and i. So a larger -N begins with the same "
 	"texts.\n\n"
+
+	"--schema and --grammar are as in cuttle generate. What a form leaves no choice about "
+	"does not count as one of the T tokens. A line of the output is then an object of the "
+	"schema and nothing else, without parents. With categories its field has its "
+	"category's value.\n\n"
 
 	"--drop asks about the kept texts first. One that repeats an earlier one, or itself, "
 	"is shown to nobody. What repeats a kept text is a duplicate. For unlikely the kept "
@@ -195,6 +206,7 @@ static void on_expand_publish(void *user, const char *receipt) {
 	const struct common_request *request = &run->values->request.common;
 	if (run->values->quiet) return;
 	watch_published(request, done->texts, "texts", receipt);
+	watch_closed(&done->counts);
 	watch_formulas(done->counts.formulas);
 	watch_dropped(request, &done->counts);
 }
@@ -252,7 +264,7 @@ const struct verb expand_verb = {
     .summary = "more texts like those that generate kept, free of charge",
     .example = "-m MODEL.gguf -i out.jsonl --receipt out.receipt.json -o more.jsonl -N 10000 "
                "--kind note",
-    .another = "-m MODEL.gguf -i out.csv -o more.csv -N 500 --drop duplicates,loops --seed 7",
+    .another = "-m MODEL.gguf -i visits.jsonl -o more.jsonl -N 500 --schema visit.schema.json",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

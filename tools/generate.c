@@ -393,7 +393,8 @@ static const char ABOUT[] =
 	"--schema is a grammar, too, and as public. Each record is a JSON object. Members that "
 	"the schema does not have are left out. A record that does not fit is null, and cuttle "
 	"inspect --schema shows its owner how many there are. With --category-field the field "
-	"must be an enum of the schema, and has its category's value in each text.\n\n"
+	"must be an enum of the schema, and has its category's value in each text. With -B 0 "
+	"T counts the tokens that were a choice.\n\n"
 
 	"--stop, --trim and --drop look at what was drawn and at nothing private, so they cost "
 	"nothing. A stop ends a text before it. Its line breaks may have spaces behind them. "
@@ -603,6 +604,7 @@ static void on_sample_publish(void *user, const char *receipt) {
 	const struct common_request *request = &run->values->request.common;
 	if (run->values->quiet) return;
 	watch_published(request, done->texts, "texts", receipt);
+	watch_closed(&done->counts);
 	watch_formulas(done->counts.formulas);
 	watch_dropped(request, &done->counts);
 }
@@ -617,6 +619,7 @@ static void preview_sample(const struct generate_values *values, const struct sa
 	       100 * sample->setup.bias.share);
 	printf("texts         %zu of at most %" PRIu32 " tokens\n", receipt->texts,
 	       receipt->tokens);
+	watch_form(&sample->setup.grammar);
 	printf("command       %s\n\n%s\n", sample->fingerprint, sentence);
 }
 

@@ -53,6 +53,11 @@ enum cuttle_status evolve_check(const struct evolve_request *request, struct cut
 	else problem = common_chat_fault(plan->chat_format, plan->system, plan->form);
 	if (!problem && request->common.ledger && plan->insecure)
 		problem = "--insecure-seed: such a run is not private, and no ledger counts it";
+	if (!problem)
+		problem = grammar_choice_fault(request->grammar, request->schema,
+		                               request->common.stop_count);
+	if (!problem && request->schema && strcmp(request->text_field, "text") != 0)
+		problem = "--schema reads whole records: leave out --text-field";
 	if (!problem) problem = common_sign_fault(&request->common);
 	return problem ? io_fail(error, CUTTLE_USAGE, "%s", problem) : CUTTLE_OK;
 }
@@ -66,6 +71,8 @@ enum cuttle_status evolve_paths(const struct evolve_request *request, struct cut
 	    PATH_ALONE("-i", request->common.input, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-variation", request->prompt_variation, PATH_STREAM),
+	    PATH_ALONE("--grammar", request->grammar, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
@@ -152,12 +159,14 @@ static enum cuttle_status check_evolve_context(const struct evolve *evolve,
 	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free(ids);
 	if (count < guarantee->public_tokens) count = guarantee->public_tokens;
-	const size_t wanted = count + 64 + 2 * (size_t)guarantee->tokens + guarantee->tokens / 4;
+	// What a grammar leaves no choice about comes besides.
+	const size_t text = (size_t)guarantee->tokens + guarantee->savings.free_tokens,
+	             wanted = count + 64 + 2 * text + text / 4;
 	if (status || wanted <= guarantee->context) return status;
 	return io_fail(error, CUTTLE_USAGE,
-	               "a prompt (%zu tokens), a text of %u in it and its variation may exceed a "
+	               "a prompt (%zu tokens), a text of %zu in it and its variation may exceed a "
 	               "context of %u. Lower -n, or raise --ctx-size",
-	               count, guarantee->tokens, guarantee->context);
+	               count, text, guarantee->context);
 }
 
 static enum cuttle_status set_evolve_receipt(const struct evolve_request *request,
@@ -184,12 +193,20 @@ static enum cuttle_status set_evolve_receipt(const struct evolve_request *reques
 	receipt->isa = cuttle_isa();
 	receipt->unit_key = request->common.unit_key;
 	receipt->stops = evolve->stop.stops;
+	grammar_choice_tell(&evolve->grammar, receipt->grammar_sha256, receipt->schema_sha256);
 	receipt->dataset = request->common.dataset;
 	const uint64_t seed = request->plan.insecure ? request->plan.insecure_seed : UINT64_MAX;
 	if (!evolve_fingerprint(receipt, request->common.input ? request->common.input : "",
 	                        request->text_field, seed, evolve->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return setup_date(request->common.now, receipt->date, error);
+}
+
+static enum cuttle_status make_evolve_plan(struct evolve *evolve, struct cuttle_error *error) {
+	struct cuttle_plan_params params = evolve->words;
+	params.grammars = (const struct cuttle_grammar *const *)evolve->grammar.grammars;
+	params.grammar_count = evolve->grammar.count;
+	return cuttle_plan_make(evolve->model, &params, &evolve->plan, error);
 }
 
 enum cuttle_status evolve_open(const struct evolve_request *request,
@@ -213,8 +230,11 @@ enum cuttle_status evolve_open(const struct evolve_request *request,
 		    request->common.stops, request->common.stop_count, NULL, 0,
 		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &evolve->stop,
 		    error);
+	if (!status)
+		status =
+		    grammar_choice_read(request->grammar, request->schema, &evolve->grammar, error);
 	if (!status) status = read_evolve_prompts(request, evolve, error);
-	if (!status) status = cuttle_plan_make(opened->model, &evolve->words, &evolve->plan, error);
+	if (!status) status = make_evolve_plan(evolve, error);
 	if (status) return status;
 	cuttle_plan_describe(evolve->plan, &law);
 	status = check_evolve_context(evolve, &law, error);
@@ -225,6 +245,7 @@ void evolve_free(struct evolve *evolve) {
 	cuttle_plan_free(&evolve->plan);
 	signature_close(&evolve->signer);
 	stop_choice_free(&evolve->stop);
+	grammar_choice_free(&evolve->grammar);
 	free(evolve->prompt_public);
 	free(evolve->prompt_variation);
 	*evolve = (struct evolve){0};
@@ -542,8 +563,12 @@ static enum cuttle_status write_evolved(struct evolve_state *s) {
 
 static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
 	struct evolve_state *s = user;
-	const enum cuttle_status status = text_set_read_input(
-	    &s->request->common, s->request->text_field, NULL, 0, RECORDS_MOST, &s->records, error);
+	const struct common_request *common = &s->request->common;
+	const struct schema *schema = s->evolve->grammar.schema;
+	const enum cuttle_status status =
+	    schema ? text_set_read_objects(common, schema, RECORDS_MOST, &s->records, error)
+	           : text_set_read_input(common, s->request->text_field, NULL, 0, RECORDS_MOST,
+	                                 &s->records, error);
 	s->evolve->receipt.records = s->records.count;
 	return status;
 }
@@ -571,6 +596,7 @@ static void set_evolve_terms(void *user, struct system_terms *terms) {
 	                            .texts = evolve_drawn(receipt) + receipt->votes.times,
 	                            .private_output = receipt->private_output,
 	                            .line = make_evolved_line,
+	                            .objects = s->evolve->grammar.schema != NULL,
 	                            .digest = digest_evolve};
 	// All records are asked together, so g of one owner move votes g times as far.
 	terms->charge = (struct ledger_request){.command = command,

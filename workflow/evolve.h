@@ -16,6 +16,7 @@
 #define CUTTLE_WORKFLOW_EVOLVE_H
 
 #include "io/receipts/evolve_receipt.h"
+#include "workflow/grammar_choice.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
 #include "workflow/stop_choice.h"
@@ -29,7 +30,9 @@ struct evolve_request {
 	const char *text_field;       /* of the records */
 	const char *prompt_public;    /* path of an own public prompt; the form is then CUSTOM */
 	const char *prompt_variation; /* path of an own prompt that shows "{text}" */
-	double epsilon;               /* of all votes together */
+	const char *grammar;          /* as in struct generate_request */
+	const char *schema;
+	double epsilon; /* of all votes together */
 	double delta;
 	uint64_t texts;       /* N */
 	uint64_t generations; /* G */
@@ -54,6 +57,7 @@ struct evolve {
 	char *prompt_public;             /* own prompts; NULL = none */
 	char *prompt_variation;
 	struct stop_choice stop; /* where texts end; without words nothing is chosen */
+	struct grammar_choice grammar;
 	struct evolve_receipt receipt;
 	struct signature_key *signer;
 	char fingerprint[HASH_TEXT];

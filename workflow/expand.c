@@ -38,6 +38,11 @@ enum cuttle_status expand_check(const struct expand_request *request, struct cut
 	if (!problem && !strcmp(request->common.output, "-") && filters_drop_any(&request->filters))
 		problem = "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
 	if (!problem && request->texts > MOST_TEXTS) problem = "-N: too many texts";
+	if (!problem)
+		problem = grammar_choice_fault(request->grammar, request->schema,
+		                               request->common.stop_count);
+	if (!problem && request->schema && request->output_format == OUTPUT_CSV)
+		problem = "--schema writes objects: give -o FILE.jsonl";
 	if (!problem) problem = common_sign_fault(&request->common);
 	return problem ? io_fail(error, CUTTLE_USAGE, "%s", problem) : CUTTLE_OK;
 }
@@ -60,6 +65,8 @@ enum cuttle_status expand_paths(const struct expand_request *request, struct cut
 	    PATH_ALONE("-i", request->common.input, PATH_FILE),
 	    PATH_ALONE("--receipt", request->parent ? request->parent : parent, PATH_FILE),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
+	    PATH_ALONE("--grammar", request->grammar, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"-o", request->common.output, PATH_OUTPUT, own, {".journal", ".journal.key", dropped}},
@@ -340,6 +347,8 @@ static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *e
 	for (size_t i = 0; i < kept->group_count; i++) headings[i] = kept->groups[i].heading;
 	params.headings = headings;
 	params.heading_count = kept->field_count ? kept->group_count : 0;
+	params.grammars = (const struct cuttle_grammar *const *)expand->grammar.grammars;
+	params.grammar_count = expand->grammar.count;
 	enum cuttle_status status = cuttle_plan_make(expand->model, &params, &expand->plan, error);
 	if (status && own_temperature && words->temperature < law->temperature)
 		status = explain_cold(expand, &params, law->temperature, status, error);
@@ -359,13 +368,15 @@ static enum cuttle_status set_examples(const struct expand_request *request, str
 	enum cuttle_status status = list_tokens(expand->model, expand->words.kind,
 	                                        strlen(expand->words.kind), NULL, &kind, error);
 	if (status) return status;
-	const size_t room = guarantee.context - guarantee.public_tokens - guarantee.tokens,
+	// What a grammar leaves no choice about comes besides.
+	const uint32_t text = guarantee.tokens + guarantee.savings.free_tokens;
+	const size_t room = guarantee.context - guarantee.public_tokens - text,
 	             each = longest + kind + 16, fit = room / each;
 	if (!fit)
 		return io_fail(error, CUTTLE_USAGE,
 		               "prompt (%u tokens), text (%u) and an example (%zu) exceed a "
 		               "context of %u: lower -n, or raise --ctx-size",
-		               guarantee.public_tokens, guarantee.tokens, each, guarantee.context);
+		               guarantee.public_tokens, text, each, guarantee.context);
 	expand->receipt.context = guarantee.context;
 	expand->receipt.examples = (uint32_t)(fit < request->examples ? fit : request->examples);
 	return CUTTLE_OK;
@@ -403,6 +414,8 @@ static enum cuttle_status set_expand_receipt(const struct expand_request *reques
 	receipt->seed = request->seed;
 	receipt->isa = cuttle_isa();
 	receipt->filters = request->filters;
+	if (expand->grammar.count) receipt->filters.trim = false; // none is cut short
+	grammar_choice_tell(&expand->grammar, receipt->grammar_sha256, receipt->schema_sha256);
 	receipt->stops = expand->stop.stops;
 	if (!expand_fingerprint(receipt, request->common.input, formats[request->output_format],
 	                        expand->fingerprint))
@@ -440,6 +453,35 @@ static enum cuttle_status read_expand_bias(const struct expand_request *request,
 	return status;
 }
 
+/* Opens the earlier output, which must be of the same form. A field of a category has its value in
+ * each of its texts. */
+static enum cuttle_status open_kept(const struct expand_request *request, struct expand *expand,
+                                    struct cuttle_error *error) {
+	struct grammar_choice *grammar = &expand->grammar;
+	struct kept *kept = &expand->kept;
+	enum cuttle_status status =
+	    grammar_choice_read(request->grammar, request->schema, grammar, error);
+	if (status) return status;
+	struct kept_form form = {.schema = grammar->schema};
+	grammar_choice_tell(grammar, form.grammar_sha256, form.schema_sha256);
+	status = kept_open(kept, request->common.input, request->input_format,
+	                   request->parent ? request->parent : expand->beside, &form, error);
+	if (status || !grammar->schema || !kept->field_count) return status;
+	struct categories categories = {.field_count = kept->field_count,
+	                                .count = kept->group_count,
+	                                .all = calloc(kept->group_count, sizeof *categories.all)};
+	if (!categories.all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < kept->field_count; i++) categories.fields[i] = kept->fields[i];
+	for (size_t i = 0; i < kept->group_count; i++)
+		for (size_t j = 0; j < kept->field_count; j++) {
+			json_t *value = json_object_get(kept->groups[i].values, kept->fields[j]);
+			categories.all[i].values[j] = (char *)json_string_value(value);
+		}
+	status = grammar_choice_divide(grammar, &categories, error);
+	free(categories.all);
+	return status;
+}
+
 enum cuttle_status expand_open(const struct expand_request *request,
                                const struct setup_model *opened, struct expand *expand,
                                struct cuttle_error *error) {
@@ -450,15 +492,13 @@ enum cuttle_status expand_open(const struct expand_request *request,
 	expand->likelihood.scale.mean = weigh_no_parent;
 	enum cuttle_status status =
 	    common_receipt_beside(request->common.input, request->parent, &expand->beside, error);
-	if (!status)
-		status = kept_open(&expand->kept, request->common.input, request->input_format,
-		                   request->parent ? request->parent : expand->beside, error);
+	if (!status) status = open_kept(request, expand, error);
 	if (!status && request->bias) status = read_expand_bias(request, expand, error);
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &expand->signer, error);
 	if (!status) status = read_own_prompt(request, expand, error);
 	if (!status) status = read_parents(request, expand, &longest, error);
-	if (!status) status = choose_expand_stops(request, expand, error);
+	if (!status && !expand->grammar.count) status = choose_expand_stops(request, expand, error);
 	if (!status) status = make_law(expand, error);
 	if (!status) status = set_examples(request, expand, longest, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY]) status = make_scale(expand, error);
@@ -478,6 +518,7 @@ void expand_free(struct expand *expand) {
 	free(expand->firsts);
 	free(expand->prompt_public);
 	stop_choice_free(&expand->stop);
+	grammar_choice_free(&expand->grammar);
 	free(expand->beside);
 	kept_close(&expand->kept);
 	bias_close(&expand->bias);
@@ -507,6 +548,14 @@ static void tell_prompt(void *user, size_t text, struct cuttle_plan_params *para
 	expand_choose(state->expand, text, &parents);
 	list_examples(state->expand, &parents, state->examples, params);
 	*heading = heading_of(state->expand, &parents);
+}
+
+/* Each category has a grammar of its own. */
+static size_t tell_heading(void *user, size_t text) {
+	const struct expand *expand = ((const struct expand_state *)user)->expand;
+	struct expand_parents parents;
+	expand_choose(expand, text, &parents);
+	return expand->kept.field_count ? parents.group : 0;
 }
 
 /* A text is judged by the likelihood behind its own parents. */
@@ -589,7 +638,8 @@ static void set_expand_terms(void *user, struct system_terms *terms) {
 	                                        .cell_names = state->names,
 	                                        .cell_count = 1 + kept->field_count,
 	                                        .cell = make_expanded_cell,
-	                                        .filters = request->filters,
+	                                        .objects = expand->grammar.schema != NULL,
+	                                        .filters = expand->receipt.filters,
 	                                        .past = expand->past,
 	                                        .digest = digest_parent};
 	terms->free = true;
@@ -605,6 +655,7 @@ static enum cuttle_status draw_expanded(void *user, struct cuttle_error *error) 
 	job.seed = state->expand->receipt.seed;
 	job.user = state;
 	job.prompt = tell_prompt;
+	job.heading = tell_heading;
 	job.drawn = run_drawn;
 	job.token = run_token;
 	job.text = deliver_expanded;

@@ -13,6 +13,7 @@
 #include "io/receipts/expand_receipt.h"
 #include "io/receipts/kept.h"
 #include "io/output/output.h"
+#include "workflow/grammar_choice.h"
 #include "workflow/likelihood.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
@@ -29,6 +30,8 @@ struct expand_request {
 	const char *parent;        /* path of the parent's receipt; NULL = beside the input */
 	const char *bias;          /* path of a learnt bias, its receipt beside it */
 	const char *prompt_public; /* path of an own prompt; with it the form is CUSTOM */
+	const char *grammar;       /* as in struct generate_request */
+	const char *schema;
 	enum records_format input_format;
 	enum output_format output_format;
 	uint64_t texts;    /* N */
@@ -59,7 +62,8 @@ struct expand {
 	struct cuttle_plan *plan;
 	struct filter_past *past;     /* the parents that are shown count as earlier texts */
 	struct likelihood likelihood; /* its scorer is NULL where no text is unlikely */
-	struct stop_choice stop;      /* where texts end */
+	struct stop_choice stop;      /* where texts end; of texts of a grammar nothing is chosen */
+	struct grammar_choice grammar;
 	struct expand_receipt receipt;
 	struct signature_key *signer;
 	char fingerprint[HASH_TEXT];

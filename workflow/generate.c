@@ -218,12 +218,6 @@ static void set_shard_output(const struct run_shard *shard, struct output_reques
 	output->lots = NULL;
 }
 
-/* The cells of a record, where the output is CSV. */
-static json_t *make_row(void *user, const struct cuttle_text *text) {
-	(void)user;
-	return schema_table_row(text->text, text->size);
-}
-
 static void set_generate_terms(void *user, struct system_terms *terms) {
 	struct generate_state *state = user;
 	const struct generate_request *request = state->request;
@@ -241,11 +235,7 @@ static void set_generate_terms(void *user, struct system_terms *terms) {
 	                                        .scale = &state->likelihood.scale,
 	                                        .lots = setup->lots.count ? &state->lots : NULL,
 	                                        .digest = digest_references};
-	if (setup->table) {
-		terms->output.columns = schema_table_names(setup->table);
-		terms->output.column_count = schema_table_columns(setup->table);
-		terms->output.line = make_row;
-	}
+	setup_rows(setup, &terms->output);
 	if (request->shard) set_shard_output(request->shard, &terms->output);
 	terms->charge =
 	    references_charge(&state->references, setup, !*state->run.spending.dataset.unit_key);

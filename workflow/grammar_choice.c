@@ -41,6 +41,13 @@ static enum cuttle_status compile_choice(bool is_schema, size_t size, struct gra
 	                     "a record must be an object: the schema needs \"type\": \"object\"");
 }
 
+const char *grammar_choice_fault(const char *grammar, const char *schema, size_t stop_count) {
+	if (grammar && schema) return "--grammar and --schema exclude each other: leave out one";
+	return (grammar || schema) && stop_count
+	           ? "--grammar and --schema say where a text ends: leave out --stop"
+	           : NULL;
+}
+
 enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
                                        struct grammar_choice *choice, struct cuttle_error *error) {
 	const char *path = schema ? schema : grammar;
@@ -57,6 +64,11 @@ enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
 	status = compile_choice(schema != NULL, size, choice, &reason);
 	return status ? io_fail(error, status, "%s: %s", file_shown(path), reason.message)
 	              : CUTTLE_OK;
+}
+
+void grammar_choice_tell(const struct grammar_choice *choice, char grammar_sha256[HASH_TEXT],
+                         char schema_sha256[HASH_TEXT]) {
+	memcpy(choice->schema ? schema_sha256 : grammar_sha256, choice->sha256, HASH_TEXT);
 }
 
 /* ---- categories ------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include "io/disk/fail.h"
 #include "io/ledger/ledger.h"
 #include "io/disk/paths.h"
+#include "workflow/grammar_choice.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +93,11 @@ static const char *name_group_contradiction(const struct generate_request *reque
 /* Says what does not go with a grammar, or a schema; NULL = nothing. */
 static const char *name_grammar_contradiction(const struct generate_request *request) {
 	if (!generate_guided(request)) return NULL;
-	if (request->grammar && request->schema)
-		return "--grammar and --schema exclude each other: leave out one";
+	const char *fault =
+	    grammar_choice_fault(request->grammar, request->schema, request->common.stop_count);
+	if (fault) return fault;
 	if (request->plan.method != CUTTLE_INVISIBLEINK)
 		return "--grammar and --schema are for --method invisibleink";
-	if (request->common.stop_count)
-		return "--grammar and --schema say where a text ends: leave out --stop";
 	if (request->plan.savings.token_bank)
 		return "--token-bank writes texts of no grammar: leave it out, or --grammar and "
 		       "--schema";

@@ -42,8 +42,7 @@ static const char *name_sample_fault(const struct generate_request *request) {
 	if (plan->savings.token_bank || plan->savings.complete || plan->savings.public_when > 0)
 		return "-B 0: all tokens are free; leave out --token-bank, --complete and "
 		       "--public-when";
-	if (generate_guided(request))
-		return "-B 0 writes texts of no grammar: leave out --grammar and --schema";
+	if (plan->savings.free_tokens) return "-B 0: all tokens are free; leave out --free-tokens";
 	return request->filters.drop[FILTER_UNLIKELY]
 	           ? "-B 0: --drop unlikely is for texts that references say something in"
 	           : NULL;
@@ -77,8 +76,9 @@ static enum cuttle_status set_sample_receipt(const struct generate_request *requ
 	receipt->model = setup->receipt.model;
 	memcpy(receipt->model_sha256, setup->receipt.model_sha256, HASH_TEXT);
 	memcpy(receipt->template_sha256, setup->receipt.template_sha256, HASH_TEXT);
+	grammar_choice_tell(&setup->grammar, receipt->grammar_sha256, receipt->schema_sha256);
 	receipt->stops = setup->stop.stops;
-	receipt->filters = request->filters;
+	receipt->filters = setup->receipt.filters;
 	if (!sample_fingerprint(receipt, formats[request->output_format], &setup->categories,
 	                        sample->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -125,6 +125,12 @@ static void name_sample_prompt(void *user, size_t text, struct cuttle_plan_param
 	*heading = setup->categories.count ? setup->categories.all[state->category].heading : NULL;
 }
 
+/* The category's grammar is that of its texts. */
+static size_t name_sample_heading(void *user, size_t text) {
+	(void)text;
+	return ((const struct sample_state *)user)->category;
+}
+
 static int deliver_sampled(void *user, const struct cuttle_text *text) {
 	const struct run *run = user;
 	struct cuttle_text counted = *text;
@@ -143,6 +149,7 @@ static enum cuttle_status draw_category(struct sample_state *state, size_t texts
 	job.seed = state->sample->receipt.seed + state->category;
 	job.user = state;
 	job.prompt = name_sample_prompt;
+	job.heading = name_sample_heading;
 	job.drawn = run_drawn;
 	job.token = run_token;
 	job.text = deliver_sampled;
@@ -185,8 +192,10 @@ static void set_sample_terms(void *user, struct system_terms *terms) {
 	                                        .texts = sample->receipt.texts,
 	                                        .categories = sample->setup.receipt.categories,
 	                                        .private_output = sample->receipt.private_output,
-	                                        .filters = sample->asked.filters,
+	                                        .filters = sample->receipt.filters,
+	                                        .objects = sample->setup.grammar.schema != NULL,
 	                                        .digest = digest_bias};
+	setup_rows(&sample->setup, &terms->output);
 	terms->free = true;
 	terms->seed = &sample->receipt.seed;
 }

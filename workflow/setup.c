@@ -470,8 +470,8 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
 	setup->receipt.stops = setup->stop.stops;
-	memcpy(setup->grammar.schema ? setup->receipt.schema_sha256 : setup->receipt.grammar_sha256,
-	       setup->grammar.sha256, HASH_TEXT);
+	grammar_choice_tell(&setup->grammar, setup->receipt.grammar_sha256,
+	                    setup->receipt.schema_sha256);
 	setup->receipt.trace = request->trace != NULL;
 	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
@@ -524,6 +524,19 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	if (!status) status = make_setup_plan(request, setup, error);
 	if (!status) status = set_receipt(request, setup, error);
 	return status;
+}
+
+/* The cells of a record, in a table. */
+static json_t *make_row(void *user, const struct cuttle_text *text) {
+	(void)user;
+	return schema_table_row(text->text, text->size);
+}
+
+void setup_rows(const struct setup *setup, struct output_request *output) {
+	if (!setup->table) return;
+	output->columns = schema_table_names(setup->table);
+	output->column_count = schema_table_columns(setup->table);
+	output->line = make_row;
 }
 
 void generate_free(struct setup *setup) {

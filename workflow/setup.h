@@ -118,6 +118,8 @@ void generate_free(struct setup *setup);
  * belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
+/* Where records are written as a table: has a text's line be a row of its members. */
+void setup_rows(const struct setup *setup, struct output_request *output);
 /* From here on the plan's texts are drawn with the bias of a category, which is one of the setup's.
  * Where there is no bias, or it has no categories, nothing changes. As cuttle_bias_use. */
 enum cuttle_status setup_category_bias(const struct setup *setup, size_t category,

@@ -60,6 +60,14 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 	return status;
 }
 
+/* Reads every record, whatever it is. */
+static enum cuttle_status read_every(const struct records_request *request, const char *option,
+                                     struct text_set *set, struct cuttle_error *error) {
+	const enum cuttle_status status = read_set(request, true, set, error);
+	set->labels = request->label_count;
+	return status ? status : records_need_field(request, set->records, option, error);
+}
+
 enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
                                      const char *unit_key, const char *const *labels,
                                      size_t label_count, struct text_set *set,
@@ -72,19 +80,20 @@ enum cuttle_status text_set_read_all(const char *path, const char *field, const 
 	                                        .labels = labels,
 	                                        .label_count = label_count,
 	                                        .most = TEXT_SET_MOST};
-	const enum cuttle_status status = read_set(&request, true, set, error);
-	set->labels = label_count;
-	return status ? status : records_need_field(&request, set->records, option, error);
+	return read_every(&request, option, set, error);
 }
 
-enum cuttle_status text_set_read_input(const struct common_request *common, const char *field,
-                                       const char *const *labels, size_t label_count,
-                                       size_t most_records, struct text_set *set,
-                                       struct cuttle_error *error) {
+/* Reads a system's input, as the request says. */
+static enum cuttle_status read_input(const struct common_request *common,
+                                     struct records_request request, size_t most_records,
+                                     struct text_set *set, struct cuttle_error *error) {
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
-	if (!status)
-		status = text_set_read_all(common->input, field, "--text-field", common->unit_key,
-		                           labels, label_count, set, error);
+	request.path = common->input;
+	request.id_field = common->unit_key;
+	request.id_is_owner = true;
+	request.limit = SIZE_MAX;
+	request.most = TEXT_SET_MOST;
+	if (!status) status = read_every(&request, "--text-field", set, error);
 	if (status) return status;
 	if (common->lock) records_lock(set->records);
 	if (set->count && set->count <= most_records) return CUTTLE_OK;
@@ -92,6 +101,22 @@ enum cuttle_status text_set_read_input(const struct common_request *common, cons
 	               set->count ? "%s: there are too many records"
 	                          : "%s: there is no record in it",
 	               file_shown(common->input));
+}
+
+enum cuttle_status text_set_read_input(const struct common_request *common, const char *field,
+                                       const char *const *labels, size_t label_count,
+                                       size_t most_records, struct text_set *set,
+                                       struct cuttle_error *error) {
+	const struct records_request request = {
+	    .field = field, .labels = labels, .label_count = label_count};
+	return read_input(common, request, most_records, set, error);
+}
+
+enum cuttle_status text_set_read_objects(const struct common_request *common,
+                                         const struct schema *schema, size_t most_records,
+                                         struct text_set *set, struct cuttle_error *error) {
+	const struct records_request request = {.field = "text", .schema = schema};
+	return read_input(common, request, most_records, set, error);
 }
 
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest) {

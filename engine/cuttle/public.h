@@ -78,6 +78,10 @@ struct cuttle_public_job {
 	void (*prompt)(void *user, size_t text, struct cuttle_plan_params *params,
 	               const char **heading);
 
+	/* Which of the plan's headings a text is of, where these have grammars of their own; NULL =
+	 * the first. Answers the same whenever it is asked. */
+	size_t (*heading)(void *user, size_t text);
+
 	/* As in struct cuttle_job. `token` is given ~t: all tokens are from the public prompt
 	 * alone. `text` is not NULL. */
 	size_t (*drawn)(void *user, size_t text, const int32_t **tokens);
@@ -88,13 +92,14 @@ struct cuttle_public_job {
 /* Sets all members to 0 and NULL, except struct_size. */
 CUTTLE_API void cuttle_public_job_default(struct cuttle_public_job *job);
 
-/* Writes all texts, of at most T tokens each, from the law of the plan's public row: its weights A
- * at its temperature over its candidates V+, as where a plan's own tokens are free. No reference is
- * asked for. The plan must have been made with `insecure`: tokens are drawn from the job's seed, so
- * that all of it can be drawn again. Here that is no fault, for nothing private is drawn.
- * USAGE: struct_size is wrong, a prompt cannot be made or leaves no room for T tokens, or the
- * system refuses to lock memory. MODEL: the public logits are not finite, or replayed tokens are
- * wrong. PARTIAL: a callback asked to stop. INTERNAL: no entropy. NOMEM: as cuttle_plan_make. */
+/* Writes all texts, of at most T tokens each, or of a grammar of the plan with at most T tokens
+ * that were a choice, from the law of the plan's public row: its weights A at its temperature over
+ * its candidates V+, as where a plan's own tokens are free. No reference is asked for. The plan
+ * must have been made with `insecure`: tokens are drawn from the job's seed, so that all of it can
+ * be drawn again. Here that is no fault, for nothing private is drawn. USAGE: struct_size is wrong,
+ * a prompt cannot be made or leaves no room for T tokens, or the system refuses to lock memory.
+ * MODEL: the public logits are not finite, or replayed tokens are wrong. PARTIAL: a callback asked
+ * to stop. INTERNAL: no entropy. NOMEM: as cuttle_plan_make. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_public_run(struct cuttle_plan *plan,
                                                                const struct cuttle_public_job *job,
                                                                struct cuttle_error *error);

@@ -96,6 +96,12 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
 	return right;
 }
 
+bool attest_form(struct attested *attested, void *receipt) {
+	(void)receipt;
+	return !json_object_get(attested->root, "grammar_sha256") ||
+	       !json_object_get(attested->root, "schema_sha256");
+}
+
 bool attest_bias(const json_t *root, struct receipt_bias *bias) {
 	const json_t *member = json_object_get(root, "bias");
 	if (!member) return true;

@@ -56,6 +56,8 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings);
 bool attest_stops(struct attested *attested, struct cuttle_stops *stops);
 /* What filters did; without the member nothing is set. How many were kept is checked by the receipt
  * that is made anew. */
+/* Whether texts are of a grammar or of a schema, and not of both. As a row's `take`. */
+bool attest_form(struct attested *attested, void *receipt);
 bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts);
 
 /* The learnt bias that was added; without the member nothing is set. */

@@ -29,9 +29,10 @@ struct evolve_receipt {
 	const char *isa;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
-	char template_sha256[HASH_TEXT]; /* of the words of both prompts */
-	const char *unit_key;            /* the field that the ledger counts by; NULL = lines */
-	struct cuttle_stops stops;       /* as in struct receipt */
+	char template_sha256[HASH_TEXT];                          /* of the words of both prompts */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT]; /* as in struct receipt */
+	const char *unit_key;      /* the field that the ledger counts by; NULL = lines */
+	struct cuttle_stops stops; /* as in struct receipt */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];
 	const char *dataset; /* NULL = none */

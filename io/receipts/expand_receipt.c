@@ -138,6 +138,9 @@ static const struct member MEMBERS[] = {
     {"stop", MEMBER_STOPS, FIELD(stops)},
     {"temperature", MEMBER_REAL, FIELD(temperature)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
+    {"grammar_sha256", MEMBER_SOME, FIELD(grammar_sha256)},
+    {"schema_sha256", MEMBER_SOME, FIELD(schema_sha256)},
+    {.kind = MEMBER_PART, .take = attest_form},
     {"texts", MEMBER_COUNT, FIELD(texts), .least = 1},
     {"tokens", MEMBER_NUMBER, FIELD(tokens)},
     {"top_k", MEMBER_NUMBER, FIELD(top_k)},
@@ -313,12 +316,16 @@ bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
 static const char *compare_parent(const struct evidence *evidence, const struct evidence *parent,
                                   const char *receipt_sha256) {
 	const struct expand_receipt *receipt = evidence->receipt;
+	const struct receipt *of = parent->receipt;
 	if (strcmp(receipt_sha256, receipt->parent_receipt) != 0)
 		return "it is another parent's receipt";
 	if (strcmp(parent->attested.output_sha256, receipt->parent_output) != 0 ||
 	    strcmp(parent->attested.command_sha256, receipt->parent_command) != 0 ||
 	    strcmp(parent->attested.sentence, receipt->parent_sentence) != 0)
 		return "the expansion's receipt says something else of it";
+	if (strcmp(of->schema_sha256, receipt->schema_sha256) != 0 ||
+	    (*of->grammar_sha256 && strcmp(of->grammar_sha256, receipt->grammar_sha256) != 0))
+		return "the expansion's receipt is of another grammar or schema";
 	for (size_t i = 0; i < PROMISES; i++)
 		if (!json_equal(json_object_get(evidence->attested.root, PROMISED[i]),
 		                json_object_get(parent->attested.root, PROMISED[i])))

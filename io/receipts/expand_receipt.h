@@ -41,7 +41,8 @@ struct expand_receipt {
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT]; /* of the words around the examples */
-	struct cuttle_stops stops;       /* as in struct receipt */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT]; /* as in struct receipt */
+	struct cuttle_stops stops;                                /* as in struct receipt */
 	struct filters filters;
 	struct filter_counts counts; /* not in the fingerprint, nor is the date */
 	char date[RECEIPT_DATE];

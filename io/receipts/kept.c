@@ -25,14 +25,34 @@ static enum cuttle_status open_parent(struct kept *kept, const char *receipt,
 	if (!status) status = evidence_read(&GENERATE_KIND, &attested, &kept->evidence, error);
 	attest_close(&attested);
 	if (!status) status = evidence_check(&kept->evidence, NULL, error);
-	const struct receipt *parent = kept->evidence.receipt;
-	if (!status && (*parent->grammar_sha256 || *parent->schema_sha256))
-		status =
-		    io_fail(error, CUTTLE_INPUT,
-		            "%s: it is of texts of a grammar or a schema, of which no others can "
-		            "be written yet",
-		            file_shown(receipt));
 	return status;
+}
+
+/* An output of one form with examples of another one would be of neither. */
+static enum cuttle_status check_kept_form(const struct kept *kept, const struct kept_form *form,
+                                          const char *receipt, struct cuttle_error *error) {
+	const struct receipt *parent = kept->evidence.receipt;
+	const bool grammar = *parent->grammar_sha256, schema = *parent->schema_sha256;
+	if (schema && strcmp(parent->schema_sha256, form->schema_sha256) != 0)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: it is of texts of a schema: give the same file with --schema",
+		               file_shown(receipt));
+	if (grammar && strcmp(parent->grammar_sha256, form->grammar_sha256) != 0)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: it is of texts of a grammar: give the same file with --grammar",
+		               file_shown(receipt));
+	if (!schema && *form->schema_sha256)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: it is of texts that are no objects of a schema: leave out "
+		               "--schema",
+		               file_shown(receipt));
+	if (schema && !parent->guarantee.private_output)
+		return io_fail(
+		    error, CUTTLE_INPUT,
+		    "%s: objects of a run that is NOT PRIVATE are stamped, and cannot be "
+		    "expanded",
+		    file_shown(receipt));
+	return CUTTLE_OK;
 }
 
 static enum cuttle_status check_parent_output(const struct kept *kept, const char *path,
@@ -143,6 +163,7 @@ static enum cuttle_status read_kept_texts(struct kept *kept, const char *path,
 	if (clustered) labels[label_count++] = "cluster";
 	const struct records_request request = {.path = path,
 	                                        .field = "text",
+	                                        .schema = kept->schema,
 	                                        .format = format,
 	                                        .limit = SIZE_MAX,
 	                                        .labels = labels,
@@ -157,7 +178,7 @@ static enum cuttle_status read_kept_texts(struct kept *kept, const char *path,
 		struct kept_text *text = &kept->texts[i];
 		size_t size;
 		const char *index = records_label(kept->records, i, 0, &size);
-		const size_t number = read_label_number(index, size);
+		const size_t number = kept->schema ? i : read_label_number(index, size);
 		if (number == SIZE_MAX)
 			return io_fail(error, CUTTLE_INPUT, "%s: line %zu has no index", path,
 			               i + 1);
@@ -180,9 +201,11 @@ enum cuttle_status kept_read(struct kept *kept, const char *path, enum records_f
 }
 
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,
-                             const char *receipt, struct cuttle_error *error) {
-	*kept = (struct kept){0};
+                             const char *receipt, const struct kept_form *form,
+                             struct cuttle_error *error) {
+	*kept = (struct kept){.schema = form->schema};
 	enum cuttle_status status = open_parent(kept, receipt, error);
+	if (!status) status = check_kept_form(kept, form, receipt, error);
 	if (!status) status = check_parent_output(kept, path, error);
 	return status ? status : kept_read(kept, path, format, error);
 }

@@ -14,6 +14,8 @@
 #include "io/receipts/evidence.h"
 #include "io/records/records.h"
 
+struct schema; /* io/schema/schema.h */
+
 /* A text, a line of the output. */
 struct kept_text {
 	const char *text; /* NULL: the line has no text, or is of no group */
@@ -31,8 +33,16 @@ struct kept_group {
 	uint64_t weight;
 };
 
+/* What texts are of: of a grammar or of a schema, by its hash, or of neither. */
+struct kept_form {
+	const struct schema *schema; /* NULL = none */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT];
+};
+
 struct kept {
-	struct evidence evidence; /* of the receipt; it was checked */
+	const struct schema *schema; /* of the texts, which are objects: the line itself is a text,
+	                                and its number is its index. NULL = texts are members */
+	struct evidence evidence;    /* of the receipt; it was checked */
 	char receipt_sha256[HASH_TEXT];
 	struct records *records;
 	struct kept_text *texts; /* [count] in the order of the output */
@@ -44,14 +54,18 @@ struct kept {
 	size_t field_count;
 };
 
-/* Reads and checks the receipt, then compares the output with its hash, then reads the texts. Call
- * kept_close in any case; path and receipt must outlive *kept. INPUT: a file cannot be read, or the
- * receipt is not one of cuttle generate, or of texts of a grammar. LEDGER: the receipt does not
- * agree with itself, or the output is another one's. NOMEM. */
+/* Reads and checks the receipt, then compares the output with its hash, then reads the texts.
+ * `form` is that of texts which are to be like them: where these have a grammar or a schema it must
+ * be the same. Where they have none it may be a grammar, as texts of any form are examples. Call
+ * kept_close in any case; path, receipt and schema must outlive *kept. INPUT: a file cannot be
+ * read, the receipt is not one of cuttle generate, or its texts are of another form. LEDGER: the
+ * receipt does not agree with itself, or the output is another one's. NOMEM. */
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,
-                             const char *receipt, struct cuttle_error *error);
+                             const char *receipt, const struct kept_form *form,
+                             struct cuttle_error *error);
 /* The last part of kept_open: groups and texts, once kept->claim is of a receipt that holds and of
- * this output. INPUT: the file cannot be read, or a line has no index. NOMEM. */
+ * this output, and kept->schema is set. INPUT: the file cannot be read, or a line has no index.
+ * NOMEM. */
 enum cuttle_status kept_read(struct kept *kept, const char *path, enum records_format format,
                              struct cuttle_error *error);
 void kept_close(struct kept *kept);

@@ -40,6 +40,7 @@ static json_t *write_member(const struct member *member, const void *at) {
 	case MEMBER_LABEL:
 		return text_or_null(*(const char *const *)at);
 	case MEMBER_HASH:
+	case MEMBER_SOME:
 	case MEMBER_DATE:
 		return json_string(at);
 	case MEMBER_CHOICE:
@@ -59,6 +60,9 @@ static json_t *add_member(json_t *object, const struct member *member, const voi
 		return object;
 	case MEMBER_VARIANT:
 		if (*(const uint32_t *)at == 0) return object;
+		break;
+	case MEMBER_SOME:
+		if (!*(const char *)at) return object;
 		break;
 	case MEMBER_PART:
 		return member->add ? member->add(object, receipt) : object;
@@ -142,6 +146,9 @@ static bool read_member(struct attested *attested, const struct member *member, 
 		return attest_name(root, member->name, at);
 	case MEMBER_LABEL:
 		return read_label(root, member->name, at);
+	case MEMBER_SOME:
+		if (!json_object_get(root, member->name)) return true;
+		return attest_hash(root, member->name, at);
 	case MEMBER_HASH:
 		return attest_hash(root, member->name, at);
 	case MEMBER_DATE:

@@ -35,6 +35,7 @@ enum member_kind {
 	MEMBER_LABEL,   /* the same, and a name by base/utf8.h */
 	MEMBER_ISA,     /* const char *, kernels; a fingerprint has receipt_command_isa of it */
 	MEMBER_HASH,    /* char[HASH_TEXT] */
+	MEMBER_SOME,    /* the same; where it is "" there is no member */
 	MEMBER_DATE,    /* char[RECEIPT_DATE] */
 	MEMBER_CHOICE,  /* an enum or uint32_t, by its name among names[most] */
 	MEMBER_VARIANT, /* a choice whose first name is never said: there is no member then */

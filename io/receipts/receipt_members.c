@@ -439,27 +439,6 @@ static bool take_rounds(struct attested *attested, void *at) {
 	return !member || (attest_number(member, "examples", places) && *places >= 2);
 }
 
-/* A run of any text has no such member. */
-static json_t *add_grammar(json_t *object, const void *at) {
-	const struct receipt *receipt = at;
-	const bool schema = *receipt->schema_sha256;
-	const char *sha256 = schema ? receipt->schema_sha256 : receipt->grammar_sha256;
-	if (!*sha256) return object;
-	const struct jsonout_member member = {schema ? "schema_sha256" : "grammar_sha256",
-	                                      json_string(sha256)};
-	return jsonout_extend(object, &member, 1);
-}
-
-static bool take_grammar(struct attested *attested, void *at) {
-	struct receipt *receipt = at;
-	const json_t *root = attested->root;
-	const bool grammar = json_object_get(root, "grammar_sha256"),
-	           schema = json_object_get(root, "schema_sha256");
-	return !(grammar && schema) &&
-	       (!grammar || attest_hash(root, "grammar_sha256", receipt->grammar_sha256)) &&
-	       (!schema || attest_hash(root, "schema_sha256", receipt->schema_sha256));
-}
-
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static json_t *add_clusters(json_t *object, const void *at) {
@@ -514,7 +493,9 @@ static const struct member MEMBERS[] = {
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
-    {.kind = MEMBER_PART, .add = add_grammar, .take = take_grammar},
+    {"grammar_sha256", MEMBER_SOME, FIELD(grammar_sha256)},
+    {"schema_sha256", MEMBER_SOME, FIELD(schema_sha256)},
+    {.kind = MEMBER_PART, .take = attest_form},
     {"isa", MEMBER_ISA, FIELD(isa)},
     {"kv_type", MEMBER_VARIANT, FIELD(model.kv_type), .names = RECEIPT_KV_TYPES, .most = 2},
     {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_filters, .take = take_filters},

@@ -26,8 +26,9 @@ struct sample_receipt {
 	const char *isa;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
-	char template_sha256[HASH_TEXT]; /* of the public prompts */
-	struct cuttle_stops stops;       /* as in struct receipt */
+	char template_sha256[HASH_TEXT];                          /* of the public prompts */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT]; /* as in struct receipt */
+	struct cuttle_stops stops;                                /* as in struct receipt */
 	struct filters filters;
 	struct filter_counts counts; /* not in the fingerprint, nor is the date */
 	char date[RECEIPT_DATE];

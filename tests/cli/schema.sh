@@ -22,6 +22,7 @@ root ::= "Dear " ("Ada" | "Ben") ",\n" line{1,3} "Yours, C.\n"
 line ::= [a-z ]{1,12} ".\n"
 END
 echo '{"type": "object", "if": {}}' >if.json
+echo '{"type": "string"}' >string.json
 wards=(surgery oncology emergency)
 for i in $(seq 0 59); do
 	echo "{\"note\":\"note $i says so\",\"age\":$((i + 20)).0,\"ward\":\"${wards[i % 3]}\",\"seen\":\"2024-02-$((10 + i % 19))\",\"who\":$i,\"text\":\"Dear Ada, $i.\"}"
@@ -233,11 +234,140 @@ says out '^readable +56,'
 (unset CUTTLE_MODEL && exits 0 inspect -i some.jsonl --schema - <visit.json && says out '^readable +56,') || exit 1
 refused 4 inspect -n 12 -i some.jsonl --schema if.json
 
-# Others of their kind would be any text.
-for one in paid visits; do
-	refused 4 expand -i $one.jsonl -N 2 -o x.jsonl -q
-	says err "$one.receipt.json: it is of texts of a grammar or a schema"
+# ---- texts of the public prompt alone ----------------------------------------------------------
+exits 0 learn -i refs.jsonl --tokens 12 --texts 20 -e 3 -o n.bias -q
+free=(generate -B 0 --bias n.bias -n 12 -q)
+# public_letters FILE: each text is a letter.
+public_letters() {
+	python3 - "$1" <<-'END'
+		import json, re, sys
+		lines = [json.loads(line) for line in open(sys.argv[1])]
+		assert lines
+		for line in lines:
+		    assert re.fullmatch(r"Dear (Ada|Ben),\n([a-z ]{1,12}\.\n){1,3}Yours, C\.\n", line["text"]), line
+		    assert line["finish"] in ("eos", "closed"), line
+	END
+}
+exits 0 "${free[@]}" -N 6 --grammar letter.gbnf -o free.jsonl
+public_letters free.jsonl || fail "a public text is no letter: $(cat free.jsonl)"
+exits 0 receipt verify free.receipt.json --output free.jsonl --bias n.bias --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar\.$'
+refused 7 receipt verify free.receipt.json --grammar visit.json
+edits_noticed free.receipt.json <<-'END'
+	s/"grammar_sha256": "/"grammar_sha256": "g/
+	s/\("seed": .*\)/\1\n  "schema_sha256": "0000000000000000000000000000000000000000000000000000000000000000",/
+END
+exits 0 "${free[@]}" -N 6 --grammar letter.gbnf --dry-run
+says out '^grammar       of each text; what it leaves no choice about is free$'
+(ulimit -f 2 && trap '' XFSZ && exec "$CUTTLE" "${free[@]}" -N 40 --grammar letter.gbnf -o on.jsonl 2>err) && fail "no room was needed"
+refused 2 "${free[@]}" -N 40 --grammar other.gbnf -o on.jsonl
+exits 0 "${free[@]}" -N 40 --grammar letter.gbnf -o on.jsonl
+public_letters on.jsonl || fail "a text that went on is no letter: $(cat on.jsonl)"
+exits 0 "${free[@]}" -N 6 --schema visit.json -o kind.jsonl "${kinds[@]}" --category-public
+visits <(head -3 kind.jsonl) surgery || fail "not of its category: $(cat kind.jsonl)"
+visits <(tail -3 kind.jsonl) emergency || fail "not of its category: $(cat kind.jsonl)"
+exits 0 receipt verify kind.receipt.json --output kind.jsonl --schema visit.json
+says out '^schema +this is its schema$'
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --schema visit.json -o x.jsonl
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --complete -o x.jsonl
+refused 2 "${free[@]}" -N 2 --grammar letter.gbnf --free-tokens 90 -o x.jsonl
+says err 'leave out --free-tokens$'
+refused 4 "${free[@]}" -N 2 --grammar visit.json -o x.jsonl
+
+# ---- more of them ------------------------------------------------------------------------------
+more=(expand -q -n 12 --seed 5)
+exits 0 "${more[@]}" -i paid.jsonl -N 5 --grammar letter.gbnf -o more.jsonl
+public_letters more.jsonl || fail "a further text is no letter: $(cat more.jsonl)"
+says more.jsonl '"parents":\[0,1\]'
+exits 0 receipt verify more.receipt.json --output more.jsonl --parent paid.receipt.json --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar\.$'
+refused 7 receipt verify more.receipt.json --grammar visit.json
+exits 0 "${more[@]}" -i visits.jsonl -N 6 --schema visit.json -o objects.jsonl
+visits objects.jsonl || fail "a further line is no visit: $(cat objects.jsonl)"
+exits 0 receipt verify objects.receipt.json --output objects.jsonl --parent visits.receipt.json --schema visit.json
+says out '^schema +this is its schema$'
+edits_noticed objects.receipt.json <<-'END'
+	s/"schema_sha256": "/"schema_sha256": "g/
+END
+sed '/"schema_sha256"/d' objects.receipt.json >edited.json
+refused 7 receipt verify edited.json --parent visits.receipt.json
+says err 'of another grammar or schema$'
+# A bias may be beside it, and other prompts, and what repeats a kept text is dropped.
+exits 0 "${more[@]}" -i visits.jsonl -N 6 --schema visit.json --bias n.bias --template instruct --drop duplicates -o biased.jsonl
+visits biased.jsonl || fail "a biased line is no visit: $(cat biased.jsonl)"
+# Each category has its value, whichever came before.
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o many.jsonl --parallel 2
+visits many.jsonl || fail "a further line is no visit: $(cat many.jsonl)"
+for ward in surgery emergency; do grep -q "\"ward\": \"$ward\"" many.jsonl || fail "no further text of $ward: $(cat many.jsonl)"; done
+grep -q '"ward": "oncology"' many.jsonl && fail "a text of no category: $(cat many.jsonl)"
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o - --parallel 1
+same out many.jsonl "texts in flight decide"
+# A run that was stopped goes on as it would have.
+(prlimit --fsize=900 --pid "$BASHPID" && "$CUTTLE" "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o on2.jsonl 2>err) && fail "no room was needed"
+exits 0 "${more[@]}" -i kinds.jsonl -N 12 --schema visit.json -o on2.jsonl
+same on2.jsonl many.jsonl "a run that was stopped went on otherwise"
+# Kept texts of any form may be examples of a grammar. Others need their own file.
+exits 0 "${base[@]}" -N 4 -o any.jsonl
+exits 0 "${more[@]}" -i any.jsonl -N 3 --grammar letter.gbnf -o formed.jsonl
+public_letters formed.jsonl || fail "a further text is no letter: $(cat formed.jsonl)"
+for wrong in "paid" "paid --grammar other.gbnf" "paid --schema visit.json"; do
+	# shellcheck disable=SC2086 # each is a name and some options
+	refused 4 "${more[@]}" -N 2 -o x.jsonl -i ${wrong/paid/paid.jsonl}
+	says err 'paid.receipt.json: it is of texts of a grammar: give the same file with --grammar$'
 done
+for wrong in "visits" "visits --schema string.json" "visits --grammar letter.gbnf"; do
+	# shellcheck disable=SC2086
+	refused 4 "${more[@]}" -N 2 -o x.jsonl -i ${wrong/visits/visits.jsonl}
+done
+refused 4 "${more[@]}" -N 2 -o x.jsonl -i any.jsonl --schema visit.json
+says err 'no objects of a schema: leave out --schema$'
+refused 4 "${more[@]}" -N 2 -o x.jsonl -i seeded.jsonl --schema visit.json
+says err 'are stamped, and cannot be expanded$'
+refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --schema visit.json --grammar letter.gbnf
+refused 2 "${more[@]}" -N 2 -o x.jsonl -i paid.jsonl --grammar letter.gbnf --stop auto
+refused 2 "${more[@]}" -N 2 -o x.csv -i visits.jsonl --schema visit.json
+
+# ---- texts that records vote for ---------------------------------------------------------------
+evolve=(evolve -q -n 8 --seed 5 -e 1000000 -N 4 --variations 2 --generations 2)
+exits 0 "${evolve[@]}" -i refs.jsonl --grammar letter.gbnf -o voted.jsonl
+public_letters voted.jsonl || fail "an evolved text is no letter: $(cat voted.jsonl)"
+[ "$(sed 's/.*"votes":\([0-9]*\).*/\1/' voted.jsonl | awk '{ sum += $1 } END { print (sum > 0) }')" = 1 ] || fail "no votes: $(cat voted.jsonl)"
+exits 0 receipt verify voted.receipt.json --output voted.jsonl --grammar letter.gbnf
+says out 'Each text is one of a public grammar\.$'
+exits 0 "${evolve[@]}" -i refs.jsonl --schema visit.json -o evolved.jsonl
+visits evolved.jsonl || fail "an evolved line is no visit: $(cat evolved.jsonl)"
+exits 0 receipt verify evolved.receipt.json --output evolved.jsonl --schema visit.json
+says out '^schema +this is its schema$'
+refused 7 receipt verify evolved.receipt.json --schema letter.gbnf
+exits 0 evolve -q -n 8 -e 1 --schema visit.json --dry-run -i refs.jsonl
+says out '^schema        of each text; what it leaves no choice about is free$'
+says out '^records       60$'
+# What a record says counts in the schema's form alone. One that does not fit votes for none, and nothing tells.
+vote() {
+	sed -E "$1" refs.jsonl >world.jsonl
+	exits 0 "${evolve[@]}" --variations 1 --generations 1 -N 8 -i world.jsonl --schema visit.json -o world.out.jsonl
+	[ ! -s err ] || fail "a record is told of: $(cat err)"
+	mv world.out.jsonl "$2"
+	rm world.out.receipt.json
+}
+vote '' all
+vote 's/,"who":[0-9]+//;s/"age":([0-9]+)\.0/"age": \1/;s/^\{("note":[^,]*),/{"extra":[1,{}],\1,/' same
+same same all "what the schema does not have is heard"
+vote 's/"age":[0-9.]+/"age":-1/' unfit
+vote 's/.*/no JSON/' null
+same unfit null "a record that does not fit is more than a null"
+cmp -s unfit all && fail "records have no vote"
+(prlimit --fsize=700 --pid "$BASHPID" && "$CUTTLE" "${evolve[@]}" -i refs.jsonl --schema visit.json -o on3.jsonl 2>err) && fail "no room was needed"
+refused 2 "${evolve[@]}" -i refs.jsonl --grammar letter.gbnf -o on3.jsonl
+exits 0 "${evolve[@]}" -i refs.jsonl --schema visit.json -o on3.jsonl
+visits on3.jsonl || fail "a line that went on is no visit: $(cat on3.jsonl)"
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema visit.json --grammar letter.gbnf
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema visit.json --text-field note
+refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --grammar letter.gbnf --stop none
+exits 0 "${evolve[@]}" -i refs.csv --schema visit.json -o rows.voted.jsonl
+refused 4 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema if.json
 
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
@@ -263,7 +393,6 @@ says err '"dentist" is not in the schema.s enum of ward$'
 refused 4 "${seeded[@]}" -N 2 --grammar visit.json -o x.jsonl
 says err 'visit.json: grammar, line 1, column 1'
 refused 4 "${seeded[@]}" -N 2 --grammar none.gbnf -o x.jsonl
-echo '{"type": "string"}' >string.json
 refused 4 "${seeded[@]}" -N 2 --schema string.json -o x.jsonl
 says err 'string.json: a record must be an object'
 refused 4 "${seeded[@]}" -N 2 --schema if.json -o x.jsonl

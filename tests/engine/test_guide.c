@@ -414,9 +414,10 @@ static void texts_begin_anew(void **state) {
 	struct guide *guide;
 	struct guide_step step;
 	assert_int_equal(transcript_new(&rules, &transcript, NULL), CUTTLE_OK);
-	assert_int_equal(guide_new(grammar, vocab, 2, false, &guide, NULL), CUTTLE_OK);
+	assert_int_equal(guide_new(vocab, 2, false, &guide, NULL), CUTTLE_OK);
+	assert_true(guide_begin(guide, 0, grammar));
 	for (uint32_t before = 0; before < 8; before++) {
-		guide_begin(guide, 1);
+		assert_true(guide_begin(guide, 1, grammar));
 		transcript_begin(&transcript, false);
 		for (uint32_t i = 0; i < before; i++) {
 			assert_true(guide_next(guide, 1, &transcript, &step));
@@ -432,6 +433,102 @@ static void texts_begin_anew(void **state) {
 	guide_free(&guide);
 	transcript_free(&transcript);
 	cuttle_grammar_free(&grammar);
+	cuttle_model_free(&model);
+}
+
+/* ---- public texts ---------------------------------------------------------------------------- */
+
+enum { HEADINGS = 5 };
+
+static struct cuttle_plan_params public_params;
+
+static void name_prompt(void *user, size_t text, struct cuttle_plan_params *params,
+                        const char **heading) {
+	(void)user;
+	(void)text;
+	*params = public_params;
+	*heading = NULL;
+}
+
+/* Text i is of heading 4 - i, so that a second text in a place is of another grammar. */
+static size_t name_heading(void *user, size_t text) {
+	(void)user;
+	return HEADINGS - 1 - text;
+}
+
+static enum cuttle_status run_public(struct cuttle_model *model, uint32_t parallel,
+                                     struct written *written) {
+	struct cuttle_plan *plan;
+	struct cuttle_error error;
+	if (cuttle_plan_make(model, &public_params, &plan, &error)) fail_msg("%s", error.message);
+	struct cuttle_public_job job;
+	cuttle_public_job_default(&job);
+	job.texts = TEXTS;
+	job.parallel = parallel;
+	job.seed = 3;
+	job.user = written;
+	job.prompt = name_prompt;
+	job.heading = name_heading;
+	job.drawn = give_drawn;
+	job.token = take_token;
+	job.text = take_text;
+	written->done = written->drawn_now = 0;
+	const enum cuttle_status status = cuttle_public_run(plan, &job, &error);
+	cuttle_plan_free(&plan);
+	return status;
+}
+
+/* Letters behind the number of a text, up to the mark that ends it. */
+static size_t count_letters(const char *text) {
+	const char *number = strchr(text, ']');
+	return number ? strspn(number + 2, "abcdefghijklmnopqrstuvwxyz") : 0;
+}
+
+/* Each public text is of its own heading's grammar, however many are in flight and wherever it was
+ * stopped, and T counts what was a choice in it. */
+static void public_texts_are_of_their_headings(void **state) {
+	(void)state;
+	static const char *const forms[HEADINGS] = {
+	    "root ::= \"[ward 0] \" [a-z]{1,60} \"!\"", "root ::= \"[1] \" [a-z]{9,40} \"!\"",
+	    "root ::= \"[ward number 2] \" [a-z]{30,40} \"!\"", "root ::= \"3\"",
+	    "root ::= \"[4] \" [0-9]{1,40} \"!\""};
+	static const char *const headings[HEADINGS] = {"a", "b", "c", "d", "e"};
+	static struct written whole, part;
+	struct cuttle_model *model = open_model();
+	struct cuttle_grammar *made[HEADINGS];
+	for (size_t g = 0; g < HEADINGS; g++) made[g] = read_grammar(forms[g]);
+	size_t spent = 0;
+	for (uint32_t tokens = 3; tokens < 60; tokens += 8) {
+		public_params = seeded_params(tokens);
+		public_params.batch = 1;
+		public_params.headings = headings;
+		public_params.heading_count = HEADINGS;
+		public_params.grammars = (const struct cuttle_grammar *const *)made;
+		public_params.grammar_count = HEADINGS;
+		whole = (struct written){0};
+		assert_int_equal(run_public(model, 1, &whole), CUTTLE_OK);
+		assert_int_equal(whole.done, TEXTS);
+		for (size_t i = 0; i < TEXTS; i++) {
+			const char *text = whole.texts[i];
+			if (!is_of(made[name_heading(NULL, i)], text)) fail_msg("\"%s\"", text);
+			assert_int_equal(whole.free_tokens[i], whole.counts[i]);
+			// A token of the tiny model is a byte.
+			if (name_heading(NULL, i) != 0 || whole.finish[i] != CUTTLE_FINISH_CLOSED)
+				continue;
+			assert_int_equal(count_letters(text), tokens);
+			spent++;
+		}
+		for (size_t stop = 1; stop < whole.drawn_now; stop += 23) {
+			part = (struct written){.stop_after = stop};
+			assert_int_equal(run_public(model, 3, &part), CUTTLE_PARTIAL);
+			part.stop_after = 0;
+			assert_int_equal(run_public(model, 2, &part), CUTTLE_OK);
+			assert_memory_equal(part.texts, whole.texts, sizeof part.texts);
+			assert_memory_equal(part.finish, whole.finish, sizeof part.finish);
+		}
+	}
+	assert_true(spent > 1);
+	for (size_t g = 0; g < HEADINGS; g++) cuttle_grammar_free(&made[g]);
 	cuttle_model_free(&model);
 }
 
@@ -487,6 +584,7 @@ int main(void) {
 	    cmocka_unit_test(private_rows_end_no_text),
 	    cmocka_unit_test(private_rows_decide_paid_tokens_alone),
 	    cmocka_unit_test(texts_begin_anew),
+	    cmocka_unit_test(public_texts_are_of_their_headings),
 	    cmocka_unit_test(what_does_not_go_together_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "io/disk/file.h"
 #include "tools/common/load.h"
 #include "tools/common/pace.h"
+#include "tools/common/watch.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -187,9 +188,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
-	if (setup->grammar.count)
-		printf("%s       of each text; what it leaves no choice about is free\n",
-		       setup->grammar.schema ? "schema " : "grammar");
+	watch_form(&setup->grammar);
 	print_savings(guarantee);
 	print_rounds(setup);
 	print_filters(&setup->receipt.filters);

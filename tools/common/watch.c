@@ -110,6 +110,20 @@ void watch_grammar(const struct filter_counts *counts) {
 	fprintf(stderr, "\n");
 }
 
+void watch_form(const struct grammar_choice *grammar) {
+	if (grammar->count)
+		printf("%s       of each text; what it leaves no choice about is free\n",
+		       grammar->schema ? "schema " : "grammar");
+}
+
+void watch_closed(const struct filter_counts *counts) {
+	if (counts->closed)
+		fprintf(stderr,
+		        "%" PRIu64 " of %" PRIu64 " texts were brought to their end: a larger -n "
+		        "leaves more of them whole\n",
+		        counts->closed, counts->drawn);
+}
+
 void watch_formulas(uint64_t lines) {
 	if (lines)
 		fprintf(stderr,

@@ -7,6 +7,7 @@
 #define CUTTLE_TOOLS_COMMON_WATCH_H
 
 #include "tools/common/progress.h"
+#include "workflow/grammar_choice.h"
 #include "workflow/run.h"
 
 struct watch {
@@ -43,6 +44,10 @@ void watch_published(const struct common_request *request, size_t count, const c
 void watch_dropped(const struct common_request *request, const struct filter_counts *counts);
 /* Warns of lines in a CSV with a cell that a spreadsheet would run; 0 = of none. */
 void watch_formulas(uint64_t lines);
+/* Prints a dry run's line about what texts are of; nothing where they may be any. */
+void watch_form(const struct grammar_choice *grammar);
+/* Says how many texts had to be brought to their end, where there are such. */
+void watch_closed(const struct filter_counts *counts);
 /* Says what a grammar saved, and how many texts had to be brought to their end. */
 void watch_grammar(const struct filter_counts *counts);
 

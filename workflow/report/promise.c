@@ -132,6 +132,12 @@ static void explain_unchecked(struct telling *t, const char *also) {
 	free(list);
 }
 
+/* What all texts are of, and `more` of it. */
+static void explain_form(struct telling *t, const char *more) {
+	if (t->v->schema_sha256) TELL_KEPT(t, "Each text is an object of a public schema.%s", more);
+	if (t->v->grammar_sha256) TELL_KEPT(t, "Each text is one of a public grammar.%s", more);
+}
+
 /* The lines about other files, for receipts of all systems. */
 static void explain_files(struct telling *t) {
 	const struct verification *v = t->v;
@@ -307,14 +313,8 @@ static void explain_receipt(struct telling *t) {
 	          "%s and drawing are exact integer arithmetic; how a text turned out changes "
 	          "nothing of this, nor does it cost less.",
 	          guarantee->clip_fixed ? "Clipping" : "Mixing");
-	if (t->v->schema_sha256)
-		TELL_KEPT(t,
-		          "Each text is an object of a public schema. What that leaves no choice "
-		          "about was written without looking at a record, which costs nothing.");
-	if (t->v->grammar_sha256)
-		TELL_KEPT(t, "Each text is one of a public grammar. What that leaves no choice "
-		             "about was written without looking at a reference, which costs "
-		             "nothing.");
+	explain_form(t, " What that leaves no choice about was written without looking at "
+	                "a reference, which costs nothing.");
 	explain_savings(t, &guarantee->savings, guarantee->gain);
 	if (receipt->places_of_rounds)
 		TELL_KEPT(t,
@@ -443,6 +443,7 @@ static void explain_expansion(struct telling *t) {
 	explain_unchecked(t, "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "No record was read for it.");
+	explain_form(t, "");
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the earlier output's receipt does not promise.");
 	TELL_LIMIT(t, "That more texts say more about the records: they say what the earlier ones "
@@ -461,6 +462,7 @@ static void explain_evolution(struct telling *t) {
 	explain_signer(t);
 	explain_unchecked(t, "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	explain_form(t, "");
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
 	              "that are exchanged for others. More than one becomes null then.");
 	explain_other_runs(t);
@@ -502,6 +504,7 @@ static void explain_sample(struct telling *t) {
 	explain_unchecked(t, t->files->bias ? " categories dataset model_sha256 private unit_key "
 	                                    : "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	explain_form(t, "");
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the receipt of the bias does not promise.");
 	TELL_LIMIT(t,

@@ -150,7 +150,7 @@ struct completion_run {
 static struct batch_terms terms_of_completion(void *self, size_t text) {
 	const struct completion_run *run = self;
 	(void)text;
-	return (struct batch_terms){&run->mechanism, 0, true};
+	return (struct batch_terms){.mechanism = &run->mechanism, .places = 0, .unpaid = true};
 }
 
 static struct cuttle_shown ask_shown(const struct completion_run *run, size_t text) {

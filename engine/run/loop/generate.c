@@ -106,8 +106,10 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	const int32_t *ids = NULL;
 	const size_t count =
 	    run->job->drawn ? run->job->drawn(run->job->user, name_batch(run, index), &ids) : 0;
-	transcript_begin(transcript, terms_of_batch(run, index).unpaid);
-	if (run->guide) guide_begin(run->guide, index % run->ring);
+	const struct batch_terms terms = terms_of_batch(run, index);
+	transcript_begin(transcript, terms.unpaid);
+	if (run->guide && !guide_begin(run->guide, index % run->ring, terms.grammar))
+		return status_fail(run->error, CUTTLE_NOMEM, "out of memory");
 	for (size_t i = 0; i < count && !transcript->complete; i++) {
 		struct guide_step step;
 		const enum dp_status status = next_of_grammar(run, index, &step);
@@ -315,9 +317,8 @@ enum cuttle_status generate_run(const struct generation *job, const struct logit
 	for (size_t i = 0; i < run.ring && !status; i++)
 		status = make_transcript(job, &run.transcripts[i], error);
 	if (!status) status = make_transcript(job, &run.reader, error);
-	if (!status && job->grammar)
-		status = guide_new(job->grammar, job->rules.vocab, run.ring, job->goes_on,
-		                   &run.guide, error);
+	if (!status && job->rules.exact)
+		status = guide_new(job->rules.vocab, run.ring, job->goes_on, &run.guide, error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	transcript_free(&run.reader);

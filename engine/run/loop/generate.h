@@ -20,6 +20,7 @@ struct batch_terms {
 	const struct dp_mechanism *mechanism;
 	uint32_t places; /* as the mechanism is told; 0 = the batch is a completion */
 	bool unpaid;     /* the batch has no private context: all its tokens are free */
+	const struct cuttle_grammar *grammar; /* of its text, where the rules are exact */
 };
 
 /* What is generated: batches 0 .. texts - 1. A batch is one text, or several with a token bank. */
@@ -35,8 +36,8 @@ struct generation {
 	size_t first;                  /* added to a batch's number there */
 	void *self;                    /* first argument of the three functions below */
 
-	const struct cuttle_grammar *grammar; /* of every text; NULL = any text */
-	/* With a grammar: after T tokens a text goes on. False: it is brought to its end. */
+	/* Where the rules are exact each text is of a grammar. After T tokens it goes on. False: it
+	 * is brought to its end. */
 	bool goes_on;
 
 	struct batch_terms (*terms)(void *self, size_t batch);

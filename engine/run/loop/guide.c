@@ -13,80 +13,132 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORCED_BYTES = 1024 }; /* that are written at once, at most */
+enum {
+	FORCED_BYTES = 1024, /* that are written at once, at most */
+	FURTHER_BYTES =
+	    4 << 20 /* memory for states, and for masks, of each grammar but the first */
+};
+
+/* A grammar that texts are of, or were. */
+struct guiding {
+	const struct cuttle_grammar *grammar; /* NULL = none */
+	struct automaton *automaton;
+	struct mask *mask;
+	size_t users; /* texts in flight */
+};
 
 /* A text in flight. */
 struct guided {
-	uint32_t state;  /* held */
-	int32_t *queue;  /* [FORCED_BYTES + 1] tokens that must follow */
-	uint32_t queued; /* tokens in it */
-	uint32_t taken;  /* those of them that came */
+	struct guiding *of; /* NULL = it has not begun */
+	uint32_t state;     /* held */
+	int32_t *queue;     /* [FORCED_BYTES + 1] tokens that must follow */
+	uint32_t queued;    /* tokens in it */
+	uint32_t taken;     /* those of them that came */
+	uint32_t chosen;    /* tokens that came where others might have */
+	bool forced;        /* the next token is no choice */
 	bool cut;
 };
 
 struct guide {
-	struct automaton *automaton;
-	struct mask *mask;
 	const struct vocab *vocab;
 	bool goes_on;
 	uint8_t *allowed; /* [vocabulary] */
 	struct guided *texts;
+	struct guiding *grammars; /* as many as texts */
 	size_t count;
 };
 
 static bool make_texts(struct guide *guide, size_t texts) {
 	guide->allowed = malloc(vocab_size(guide->vocab) + 64);
 	guide->texts = calloc(texts, sizeof *guide->texts);
-	if (!guide->allowed || !guide->texts) return false;
+	guide->grammars = calloc(texts, sizeof *guide->grammars);
+	if (!guide->allowed || !guide->texts || !guide->grammars) return false;
 	for (; guide->count < texts; guide->count++) {
 		struct guided *text = &guide->texts[guide->count];
 		text->queue = malloc((FORCED_BYTES + 1) * sizeof *text->queue);
 		if (!text->queue) return false;
-		text->state = automaton_begin(guide->automaton);
-		automaton_hold(guide->automaton, text->state);
 	}
 	return true;
 }
 
-enum cuttle_status guide_new(const struct cuttle_grammar *grammar, const struct vocab *vocab,
-                             size_t texts, bool goes_on, struct guide **out,
-                             struct cuttle_error *error) {
+enum cuttle_status guide_new(const struct vocab *vocab, size_t texts, bool goes_on,
+                             struct guide **out, struct cuttle_error *error) {
 	struct guide *guide = *out = calloc(1, sizeof *guide);
 	if (!guide) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	guide->vocab = vocab;
 	guide->goes_on = goes_on;
-	enum cuttle_status status = automaton_new(grammar, 0, &guide->automaton, error);
-	if (!status) status = mask_new(guide->automaton, vocab, 0, &guide->mask, error);
-	if (!status && !make_texts(guide, texts))
-		status = status_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (status) guide_free(out);
-	return status;
+	if (make_texts(guide, texts)) return CUTTLE_OK;
+	guide_free(out);
+	return status_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+static void forget_grammar(struct guiding *of) {
+	if (of->mask) mask_free(&of->mask);
+	if (of->automaton) automaton_free(&of->automaton);
+	of->grammar = NULL;
 }
 
 void guide_free(struct guide **handle) {
 	struct guide *guide = *handle;
 	*handle = NULL;
 	if (!guide) return;
-	for (size_t i = 0; i < guide->count; i++) free(guide->texts[i].queue);
-	if (guide->mask) mask_free(&guide->mask);
-	if (guide->automaton) automaton_free(&guide->automaton);
+	for (size_t i = 0; i < guide->count; i++) {
+		free(guide->texts[i].queue);
+		forget_grammar(&guide->grammars[i]);
+	}
 	free(guide->texts);
+	free(guide->grammars);
 	free(guide->allowed);
 	free(guide);
 }
 
-static void move_to(struct guide *guide, struct guided *text, uint32_t state) {
-	automaton_hold(guide->automaton, state);
-	automaton_release(guide->automaton, text->state);
+static void move_to(struct guided *text, uint32_t state) {
+	automaton_hold(text->of->automaton, state);
+	automaton_release(text->of->automaton, text->state);
 	text->state = state;
 }
 
-void guide_begin(struct guide *guide, size_t number) {
-	REQUIRE(number < guide->count);
+/* The grammar's place: its own, else the first empty one, else the first that no text uses. There
+ * is one, for one of the texts uses none. */
+static struct guiding *place_of_grammar(struct guide *guide, const struct cuttle_grammar *grammar) {
+	struct guiding *empty = NULL, *unused = NULL;
+	for (size_t i = guide->count; i--;) {
+		struct guiding *of = &guide->grammars[i];
+		if (of->grammar == grammar) return of;
+		if (!of->grammar) empty = of;
+		else if (!of->users) unused = of;
+	}
+	return empty ? empty : unused;
+}
+
+/* Gets a grammar ready. NULL: out of memory. */
+static struct guiding *find_grammar(struct guide *guide, const struct cuttle_grammar *grammar) {
+	struct guiding *of = place_of_grammar(guide, grammar);
+	if (of->grammar == grammar) return of;
+	forget_grammar(of);
+	const size_t bytes = of == guide->grammars ? 0 : FURTHER_BYTES;
+	if (automaton_new(grammar, bytes, &of->automaton, NULL) ||
+	    mask_new(of->automaton, guide->vocab, bytes, &of->mask, NULL)) {
+		forget_grammar(of);
+		return NULL;
+	}
+	of->grammar = grammar;
+	return of;
+}
+
+bool guide_begin(struct guide *guide, size_t number, const struct cuttle_grammar *grammar) {
+	REQUIRE(number < guide->count && grammar);
 	struct guided *text = &guide->texts[number];
-	move_to(guide, text, automaton_begin(guide->automaton));
-	text->queued = text->taken = 0;
-	text->cut = false;
+	if (text->of) {
+		automaton_release(text->of->automaton, text->state);
+		text->of->users--;
+	}
+	*text = (struct guided){.queue = text->queue, .of = find_grammar(guide, grammar)};
+	if (!text->of) return false;
+	text->of->users++;
+	text->state = automaton_begin(text->of->automaton);
+	automaton_hold(text->of->automaton, text->state);
+	return true;
 }
 
 /* Whether these tokens spell the bytes and nothing else. */
@@ -106,7 +158,7 @@ static bool spells(const struct guide *guide, const int32_t *ids, size_t count, 
 static void queue_forced(struct guide *guide, struct guided *text) {
 	char bytes[FORCED_BYTES];
 	size_t count = 0;
-	const size_t size = automaton_forced(guide->automaton, text->state, bytes, sizeof bytes);
+	const size_t size = automaton_forced(text->of->automaton, text->state, bytes, sizeof bytes);
 	text->queued = text->taken = 0;
 	if (!size || vocab_tokenize_piece(guide->vocab, VOCAB_TEXT, bytes, size, false, text->queue,
 	                                  FORCED_BYTES + 1, &count, NULL))
@@ -130,45 +182,52 @@ static int32_t first_allowed(const struct guide *guide, const struct mask_answer
 }
 
 /* What may come in a text that is to end on a shortest way. */
-static bool ask_closing(struct guide *guide, struct guided *text, struct mask_answer *answer) {
+static bool ask_closing(struct guided *text, struct mask_answer *answer) {
 	struct mask_answer any;
-	if (!mask_tokens(guide->mask, text->state, &any)) return false;
+	if (!mask_tokens(text->of->mask, text->state, &any)) return false;
 	const uint32_t all = any.count;
-	if (!mask_closing(guide->mask, text->state, answer)) return false;
+	if (!mask_closing(text->of->mask, text->state, answer)) return false;
 	text->cut |= answer->count < all;
 	return true;
 }
 
 /* What may come where f free tokens are left. */
-static bool ask_tokens(struct guide *guide, const struct guided *text, uint64_t f,
-                       struct mask_answer *answer) {
-	if (f >= 2 && automaton_farthest(guide->automaton) <= f - 2)
-		return mask_tokens(guide->mask, text->state, answer);
+static bool ask_tokens(const struct guided *text, uint64_t f, struct mask_answer *answer) {
+	struct mask *mask = text->of->mask;
+	if (f >= 2 && automaton_farthest(text->of->automaton) <= f - 2)
+		return mask_tokens(mask, text->state, answer);
 	// With one left the text may only end, and that is a shortest way.
-	return f >= 2 ? mask_within(guide->mask, text->state, f - 2, answer)
-	              : mask_closing(guide->mask, text->state, answer);
+	return f >= 2 ? mask_within(mask, text->state, f - 2, answer)
+	              : mask_closing(mask, text->state, answer);
+}
+
+/* Whether T is spent. A text that pays nothing spends its choices. */
+static bool has_spent(const struct guided *text, const struct transcript *transcript) {
+	return transcript->unpaid ? text->chosen >= transcript->rules.tokens
+	                          : transcript_is_spent(transcript);
 }
 
 bool guide_next(struct guide *guide, size_t number, const struct transcript *transcript,
                 struct guide_step *step) {
-	REQUIRE(number < guide->count);
+	REQUIRE(number < guide->count && guide->texts[number].of);
 	struct guided *text = &guide->texts[number];
 	const uint64_t f = transcript_free_left(transcript);
-	REQUIRE(automaton_distance(guide->automaton, text->state) < f);
+	REQUIRE(automaton_distance(text->of->automaton, text->state) < f);
 	*step = (struct guide_step){.forced = -1};
 	if (text->taken == text->queued) queue_forced(guide, text);
+	text->forced = true;
 	if (text->taken < text->queued) {
 		step->forced = text->queue[text->taken];
 		return true;
 	}
 	struct mask_answer answer;
-	const bool closes = transcript_is_spent(transcript) && !guide->goes_on;
-	if (!(closes ? ask_closing(guide, text, &answer) : ask_tokens(guide, text, f, &answer)))
-		return false;
+	const bool closes = has_spent(text, transcript) && !guide->goes_on;
+	if (!(closes ? ask_closing(text, &answer) : ask_tokens(text, f, &answer))) return false;
 	// Tokens that end a text are all the same end.
 	if (answer.count == 1 || !answer.going) step->forced = first_allowed(guide, &answer);
 	else spread_allowed(guide, answer.bits);
-	step->allowed = step->forced < 0 ? guide->allowed : NULL;
+	text->forced = step->forced >= 0;
+	step->allowed = text->forced ? NULL : guide->allowed;
 	return true;
 }
 
@@ -176,7 +235,8 @@ void guide_took(struct guide *guide, size_t number, int32_t token) {
 	REQUIRE(number < guide->count);
 	struct guided *text = &guide->texts[number];
 	if (text->taken < text->queued) text->taken++;
-	move_to(guide, text, mask_step(guide->mask, text->state, token));
+	text->chosen += !text->forced;
+	move_to(text, mask_step(text->of->mask, text->state, token));
 }
 
 bool guide_cut(const struct guide *guide, size_t number) {

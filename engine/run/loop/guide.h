@@ -2,7 +2,7 @@
 // guide.h: where the texts in flight stand in their grammar, and what may come next in each.
 // No private data: a grammar is public, and so are the tokens that were drawn. What is told here
 // follows from these and from what the transcript counts (dp/PRIVACY.md, step 57).
-//     guide_begin(guide, i);                        a text begins
+//     guide_begin(guide, i, grammar);               a text of this grammar begins
 //     guide_next(guide, i, transcript, &step);      which tokens may come next
 //     guide_took(guide, i, token);                  this one did
 //
@@ -10,7 +10,7 @@
 // as the model's own tokenizer writes them, and are free. Before T tokens are spent any token of
 // the grammar may come that leaves the text enough free tokens for its end. Afterwards a text ends
 // on a shortest way, or, where it may go on, as before. So each text is one of the grammar, and
-// ends by itself.
+// ends by itself. Where a text pays nothing (transcript.h) T counts the tokens that were a choice.
 #ifndef CUTTLE_ENGINE_RUN_LOOP_GUIDE_H
 #define CUTTLE_ENGINE_RUN_LOOP_GUIDE_H
 
@@ -25,14 +25,14 @@ struct guide_step {
 };
 
 /* For texts 0 .. texts - 1 in flight. `goes_on`: after T tokens texts go on with free ones. The
- * grammar must outlive the guide. The caller frees *guide, NULL on failure. NOMEM. */
-enum cuttle_status guide_new(const struct cuttle_grammar *grammar, const struct vocab *vocab,
-                             size_t texts, bool goes_on, struct guide **guide,
-                             struct cuttle_error *error);
+ * caller frees *guide, NULL on failure. NOMEM. */
+enum cuttle_status guide_new(const struct vocab *vocab, size_t texts, bool goes_on,
+                             struct guide **guide, struct cuttle_error *error);
 /* NULL is fine. */
 void guide_free(struct guide **guide);
 
-void guide_begin(struct guide *guide, size_t text);
+/* The grammar must outlive the guide. False: out of memory. */
+bool guide_begin(struct guide *guide, size_t text, const struct cuttle_grammar *grammar);
 
 /* What may come next in a text that has not ended. The transcript is that text's. The same again if
  * asked again. False: out of memory. */

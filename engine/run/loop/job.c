@@ -21,8 +21,12 @@ struct plan_job {
 
 static struct batch_terms terms_of_plan(void *self, size_t batch) {
 	const struct plan_job *of = self;
+	const struct cuttle_plan *plan = of->plan;
 	(void)batch;
-	return (struct batch_terms){.mechanism = &of->plan->mechanism, .places = of->plan->places};
+	return (struct batch_terms){.mechanism = &plan->mechanism,
+	                            .places = plan->places,
+	                            .grammar =
+	                                plan->grammars ? plan->grammars[of->job->heading] : NULL};
 }
 
 /* Whether contexts with this prompt fit as those of the plan do. */
@@ -108,7 +112,6 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
                                 const struct logit_source *source, struct cuttle_error *error) {
 	struct plan_job of = {.plan = plan, .job = job};
 	const struct cuttle_savings *savings = &plan->guarantee.savings;
-	const struct cuttle_grammar *grammar = plan->grammars ? plan->grammars[job->heading] : NULL;
 	const struct generation generation = {
 	    .model = plan->model,
 	    .rules = {.vocab = plan->model->vocab,
@@ -118,9 +121,8 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
 	              .length = plan->caps.length,
 	              .thresholds = plan->caps.thresholds,
 	              .bank = savings->token_bank,
-	              .completes = savings->complete || grammar,
-	              .exact = grammar != NULL},
-	    .grammar = grammar,
+	              .completes = savings->complete || plan->grammars,
+	              .exact = plan->grammars != NULL},
 	    .goes_on = savings->complete,
 	    .texts = job->texts,
 	    .begin = job->begin,

@@ -168,8 +168,18 @@ struct public_run {
 
 static struct batch_terms terms_of_public(void *self, size_t text) {
 	const struct public_run *run = self;
-	(void)text;
-	return (struct batch_terms){&run->plan->mechanism, 0, true};
+	const struct cuttle_grammar **grammars = run->plan->grammars;
+	const size_t heading =
+	    grammars && run->job->heading ? run->job->heading(run->job->user, text) : 0;
+	REQUIRE(heading < run->plan->prompt_count);
+	return (struct batch_terms){.mechanism = &run->plan->mechanism,
+	                            .unpaid = true,
+	                            .grammar = grammars ? grammars[heading] : NULL};
+}
+
+/* Tokens of a text, at most. What a grammar leaves no choice about comes besides T. */
+static uint32_t longest_public(const struct cuttle_plan *plan) {
+	return plan->grammars ? plan->caps.length : plan->guarantee.tokens;
 }
 
 static enum cuttle_status write_public_context(void *self, size_t text, bool alone, int32_t *ids,
@@ -177,6 +187,7 @@ static enum cuttle_status write_public_context(void *self, size_t text, bool alo
                                                struct cuttle_error *error) {
 	struct public_run *run = self;
 	const struct cuttle_guarantee *g = &run->plan->guarantee;
+	const uint32_t most = longest_public(run->plan);
 	struct cuttle_plan_params params;
 	const char *heading = NULL;
 	(void)alone;
@@ -189,11 +200,11 @@ static enum cuttle_status write_public_context(void *self, size_t text, bool alo
 	    prompt_write(run->plan->model, &params, heading, &run->prompt, error);
 	if (status) return status;
 	*context = run->prompt.whole;
-	return context->count + g->tokens <= g->context
+	return context->count + most <= g->context
 	           ? CUTTLE_OK
 	           : status_fail(error, CUTTLE_USAGE,
 	                         "prompt (%zu tokens) and text (%u) exceed a context of %u",
-	                         (size_t)context->count, g->tokens, g->context);
+	                         (size_t)context->count, most, g->context);
 }
 
 static enum cuttle_status generate_public(struct public_run *run, const struct logit_source *source,
@@ -204,7 +215,8 @@ static enum cuttle_status generate_public(struct public_run *run, const struct l
 	                                      .rules = {.vocab = plan->model->vocab,
 	                                                .stops = &plan->stops,
 	                                                .tokens = plan->guarantee.tokens,
-	                                                .length = plan->guarantee.tokens},
+	                                                .length = longest_public(plan),
+	                                                .exact = plan->grammars != NULL},
 	                                      .texts = job->texts,
 	                                      .seeded = &plan->seeded,
 	                                      .self = run,

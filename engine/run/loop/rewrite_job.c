@@ -100,7 +100,8 @@ static struct batch_terms terms_of_document(void *self, size_t document) {
 	const struct row_pattern *pattern =
 	    rows ? find_pattern(run, rows, divergences) : run->patterns;
 	REQUIRE(pattern);
-	return (struct batch_terms){&pattern->mechanism, pattern->rows, !rows};
+	return (struct batch_terms){
+	    .mechanism = &pattern->mechanism, .places = pattern->rows, .unpaid = !rows};
 }
 
 /* Tokens that two contexts begin with, a multiple of 16. Either has another one behind them. */
