@@ -29,6 +29,7 @@ struct guide {
 	struct mask *mask;
 	const struct vocab *vocab;
 	bool goes_on;
+	bool bounded;     /* guide_new_bounded */
 	uint8_t *allowed; /* [vocabulary] */
 	struct guided *texts;
 	size_t count;
@@ -48,19 +49,42 @@ static bool make_texts(struct guide *guide, size_t texts) {
 	return true;
 }
 
-enum cuttle_status guide_new(const struct cuttle_grammar *grammar, const struct vocab *vocab,
-                             size_t texts, bool goes_on, struct guide **out,
-                             struct cuttle_error *error) {
+/* `bytes`: for states, and as much for masks; 0 = what these take by themselves. */
+static enum cuttle_status make_guide(const struct cuttle_grammar *grammar,
+                                     const struct vocab *vocab, size_t texts, size_t bytes,
+                                     struct guide **out, struct cuttle_error *error) {
 	struct guide *guide = *out = calloc(1, sizeof *guide);
 	if (!guide) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	guide->vocab = vocab;
-	guide->goes_on = goes_on;
-	enum cuttle_status status = automaton_new(grammar, 0, &guide->automaton, error);
-	if (!status) status = mask_new(guide->automaton, vocab, 0, &guide->mask, error);
+	enum cuttle_status status = automaton_new(grammar, bytes, &guide->automaton, error);
+	if (!status) status = mask_new(guide->automaton, vocab, bytes, &guide->mask, error);
 	if (!status && !make_texts(guide, texts))
 		status = status_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (status) guide_free(out);
 	return status;
+}
+
+enum cuttle_status guide_new(const struct cuttle_grammar *grammar, const struct vocab *vocab,
+                             size_t texts, bool goes_on, struct guide **guide,
+                             struct cuttle_error *error) {
+	const enum cuttle_status status = make_guide(grammar, vocab, texts, 0, guide, error);
+	if (!status) (*guide)->goes_on = goes_on;
+	return status;
+}
+
+enum cuttle_status guide_new_bounded(const struct cuttle_grammar *grammar,
+                                     const struct vocab *vocab, size_t texts, struct guide **guide,
+                                     struct cuttle_error *error) {
+	enum cuttle_status status =
+	    make_guide(grammar, vocab, texts, GUIDE_BYTES / 2, guide, error);
+	if (!status) status = mask_check((*guide)->automaton, vocab, error);
+	if (status) {
+		guide_free(guide);
+		return status;
+	}
+	(*guide)->bounded = true;
+	automaton_ration((*guide)->automaton, GUIDE_RATIONS, GUIDE_RATIONS);
+	return CUTTLE_OK;
 }
 
 void guide_free(struct guide **handle) {
@@ -149,27 +173,53 @@ static bool ask_tokens(struct guide *guide, const struct guided *text, uint64_t 
 	              : mask_closing(guide->mask, text->state, answer);
 }
 
+/* Whether a token stands in the queue, which is filled if it can be. */
+static bool take_queued(struct guide *guide, struct guided *text, struct guide_step *step) {
+	*step = (struct guide_step){.forced = -1};
+	if (text->taken == text->queued) queue_forced(guide, text);
+	if (text->taken < text->queued) step->forced = text->queue[text->taken];
+	return step->forced >= 0;
+}
+
+static void take_answer(struct guide *guide, const struct mask_answer *answer,
+                        struct guide_step *step) {
+	// Tokens that end a text are all the same end.
+	if (answer->count == 1 || !answer->going) step->forced = first_allowed(guide, answer);
+	else spread_allowed(guide, answer->bits);
+	step->allowed = step->forced < 0 ? guide->allowed : NULL;
+}
+
 bool guide_next(struct guide *guide, size_t number, const struct transcript *transcript,
                 struct guide_step *step) {
-	REQUIRE(number < guide->count);
+	REQUIRE(number < guide->count && !guide->bounded);
 	struct guided *text = &guide->texts[number];
 	const uint64_t f = transcript_free_left(transcript);
 	REQUIRE(automaton_distance(guide->automaton, text->state) < f);
-	*step = (struct guide_step){.forced = -1};
-	if (text->taken == text->queued) queue_forced(guide, text);
-	if (text->taken < text->queued) {
-		step->forced = text->queue[text->taken];
-		return true;
-	}
+	if (take_queued(guide, text, step)) return true;
 	struct mask_answer answer;
 	const bool closes = transcript_is_spent(transcript) && !guide->goes_on;
 	if (!(closes ? ask_closing(guide, text, &answer) : ask_tokens(guide, text, f, &answer)))
 		return false;
-	// Tokens that end a text are all the same end.
-	if (answer.count == 1 || !answer.going) step->forced = first_allowed(guide, &answer);
-	else spread_allowed(guide, answer.bits);
-	step->allowed = step->forced < 0 ? guide->allowed : NULL;
+	take_answer(guide, &answer, step);
 	return true;
+}
+
+bool guide_any(struct guide *guide, size_t number, struct guide_step *step) {
+	REQUIRE(number < guide->count && guide->bounded);
+	struct guided *text = &guide->texts[number];
+	struct mask_answer answer;
+	automaton_ration(guide->automaton, GUIDE_RATION, GUIDE_RATIONS);
+	// What follows a state that is none is no text of the grammar.
+	if (automaton_failed(guide->automaton)) return false;
+	if (take_queued(guide, text, step)) return !automaton_failed(guide->automaton);
+	if (automaton_failed(guide->automaton) || !mask_tokens(guide->mask, text->state, &answer))
+		return false;
+	take_answer(guide, &answer, step);
+	return true;
+}
+
+bool guide_starved(const struct guide *guide) {
+	return automaton_starved(guide->automaton);
 }
 
 void guide_took(struct guide *guide, size_t number, int32_t token) {
