@@ -31,8 +31,8 @@ static bool refuse_shape(struct http_reply *reply, const char *param, const char
 	return false;
 }
 
-static bool keep_text(struct plain_shape *shape, char *text, size_t size, bool schema,
-                      const char *where, struct http_reply *reply) {
+static bool keep_shape_text(struct plain_shape *shape, char *text, size_t size, bool schema,
+                            const char *where, struct http_reply *reply) {
 	shape->text = text;
 	shape->size = size;
 	shape->schema = schema;
@@ -50,14 +50,14 @@ static bool keep_schema(struct plain_shape *shape, const json_t *schema, const c
 	if (!json_is_object(schema) && !json_is_boolean(schema))
 		return refuse_shape(reply, shape->param, "must have a schema, which is an object");
 	char *text = json_dumps(schema, JSON_COMPACT | JSON_ENCODE_ANY);
-	return keep_text(shape, text, text ? strlen(text) : 0, true, where, reply);
+	return keep_shape_text(shape, text, text ? strlen(text) : 0, true, where, reply);
 }
 
 static bool keep_grammar(struct plain_shape *shape, const char *gbnf, size_t size,
                          struct http_reply *reply) {
 	char *text = malloc(size + 1);
 	if (text) memcpy(text, gbnf, size);
-	return keep_text(shape, text, size, false, shape->param, reply);
+	return keep_shape_text(shape, text, size, false, shape->param, reply);
 }
 
 /* OpenAI's {"type":"json_schema","json_schema":{"schema":{...}}}, and llama.cpp's
@@ -90,8 +90,8 @@ static bool read_format(struct plain_shape *shape, const json_t *format, struct 
 	                   "response_format.json_schema.schema", reply);
 }
 
-static bool read_member(struct plain_shape *shape, const char *name, const json_t *value,
-                        struct http_reply *reply) {
+static bool read_shape_member(struct plain_shape *shape, const char *name, const json_t *value,
+                              struct http_reply *reply) {
 	shape->param = name;
 	if (!strcmp(name, "response_format")) return read_format(shape, value, reply);
 	if (!strcmp(name, "json_schema")) return keep_schema(shape, value, name, reply);
@@ -108,7 +108,7 @@ bool plain_shape_read(const json_t *body, struct plain_shape *shape, struct http
 		struct plain_shape one = {0};
 		const json_t *value = json_object_get(body, names[i]);
 		if (!value || json_is_null(value)) continue;
-		if (!read_member(&one, names[i], value, reply)) {
+		if (!read_shape_member(&one, names[i], value, reply)) {
 			plain_shape_free(&one);
 			return false;
 		}
