@@ -544,6 +544,8 @@ def case_grammars():
         thread.start()
     for thread in threads:
         thread.join()
+    if len(seen) != 12:
+        fail(f"no answers: {seen}")
     for number, (text, finish) in seen.items():
         if finish != "stop" or not is_patient(text):
             fail(f"{text!r} is none of the schema ({finish})")
@@ -581,11 +583,17 @@ def case_grammars():
     if time.monotonic() - began > (60 if os.environ.get("CUTTLE_TEST_ASAN") else 10):
         fail(f"it took {time.monotonic() - began:.1f} s to refuse what nobody can follow")
     # More of them at once than are held.
-    threads = [threading.Thread(target=complete, kwargs={"grammar": f'root ::= "{number}" [a-z]{{40}}'}) for number in range(24)]
+    def ask_number(number):
+        seen[number] = complete(grammar=f'root ::= "{number}" [a-z]{{20}}')[0]
+
+    seen.clear()
+    threads = [threading.Thread(target=ask_number, args=(number,)) for number in range(24)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if not all(re.fullmatch(f"{number}[a-z]{{20}}", seen.get(number, "")) for number in range(24)):
+        fail(f"many grammars: {seen}")
 
 
 def case_nothing():
