@@ -3,7 +3,8 @@
 //
 // A work is a request under way. It is in one of three places: the queue, a slot, or the list of
 // those that are drawn and still have events for a slow client. The engine thread owns it from the
-// queue on.
+// queue on. One that wants texts of a grammar is in another queue first, of the thread that
+// compiles grammars, so that these hold up nobody else.
 #include "serve/plain.h"
 
 #include "io/disk/fail.h"
@@ -21,21 +22,27 @@ enum {
 	DRAIN_PAUSE = 50000000 /* nanoseconds between two tries to send to a slow client */
 };
 
+/* Works in the order of their requests. */
+struct queue {
+	struct plain_work *first, *last;
+	pthread_cond_t wake; /* something came, or the server stops */
+};
+
 struct plain {
 	char *name;
 	struct cuttle_model *model;
 	struct cuttle_slots *slots;
+	struct plain_shapes *shapes;
 	uint32_t slot_count;
-	pthread_t thread;
+	pthread_t thread, compiler;
 	atomic_bool paused, stopping;
 	atomic_uint_fast64_t tokens; /* drawn so far */
 	atomic_uint_fast64_t answered;
 	json_t *bias; /* what /v1/models tells of it; NULL = none */
 
-	pthread_mutex_t lock; /* of the queue */
-	pthread_cond_t wake;
-	struct plain_work *first, *last;
-	size_t waiting;
+	pthread_mutex_t lock;           /* of the queues */
+	struct queue queue, uncompiled; /* of the engine thread, and of the compiler */
+	size_t waiting;                 /* in both */
 
 	// The engine thread's alone.
 	struct plain_work **in_slot; /* [slot_count] NULL = the slot is free */
@@ -50,15 +57,21 @@ static void send_later(struct plain_work *work) {
 	work->later = NULL;
 }
 
+/* What a code is about: the request's member, or NULL. */
+static const char *blame_member(const struct plain_work *work, const char *code) {
+	if (!strcmp(code, "invalid_grammar")) return work->request.shape.param;
+	if (strcmp(code, "invalid_value") != 0) return NULL;
+	return work->request.kind == PLAIN_CHAT ? "messages" : "prompt";
+}
+
 /* Ends a work with a failure, and frees it. */
 static void fail_work(struct plain_work *work, unsigned status, const char *code,
                       const char *message) {
-	const char *prompt = work->request.kind == PLAIN_CHAT ? "messages" : "prompt";
 	if (work->later) {
 		struct http_reply *reply = http_later_reply(work->later);
 		if (status == 503) http_add(reply, "Retry-After", "30");
 		http_fail(reply, status, status < 500 ? "invalid_request_error" : "server_error",
-		          code, !strcmp(code, "invalid_value") ? prompt : NULL, "%s", message);
+		          code, blame_member(work, code), "%s", message);
 		send_later(work);
 	} else if (work->stream) {
 		plain_tell_failure(work, code, message);
@@ -139,6 +152,8 @@ static void begin_plain_work(struct plain *plain, struct plain_work *work) {
 static int take_token(void *user, size_t slot, const struct cuttle_slot_token *token) {
 	struct plain *const plain = user;
 	struct plain_work *const work = plain->in_slot[slot];
+	work->lost = token->lost;
+	if (work->lost) return 1;
 	work->tokens += token->size > 0;
 	(void)atomic_fetch_add(&plain->tokens, 1);
 	if (!plain_text_add(&work->text, token->bytes, token->size)) work->gone = true;
@@ -163,8 +178,12 @@ static void step_slots(struct plain *plain) {
 	for (size_t slot = 0; slot < plain->slot_count; slot++) {
 		struct plain_work *const work = plain->in_slot[slot];
 		if (!work) continue;
-		if (work->gone || work->finish) plain->in_slot[slot] = NULL;
-		if (work->gone) fail_work(work, 503, "stopping", "nobody waits for this answer");
+		if (work->gone || work->finish || work->lost) plain->in_slot[slot] = NULL;
+		if (work->lost) {
+			plain_follow_lost(work->follow);
+			fail_work(work, 400, "invalid_grammar", PLAIN_LOST);
+		} else if (work->gone)
+			fail_work(work, 503, "stopping", "nobody waits for this answer");
 		else if (work->finish) finish_work(plain, work);
 		else if (status) {
 			cuttle_slots_drop(plain->slots, slot);
@@ -174,18 +193,42 @@ static void step_slots(struct plain *plain) {
 	}
 }
 
-/* Ends everything in slots and in the queue. */
+/* ---- queues; with the lock ------------------------------------------------------------------- */
+
+static void put_last(struct queue *queue, struct plain_work *work) {
+	work->next = NULL;
+	if (queue->last) queue->last->next = work;
+	else queue->first = work;
+	queue->last = work;
+	(void)pthread_cond_signal(&queue->wake);
+}
+
+/* NULL: it is empty. */
+static struct plain_work *take_first(struct queue *queue) {
+	struct plain_work *const work = queue->first;
+	if (!work) return NULL;
+	queue->first = work->next;
+	if (!queue->first) queue->last = NULL;
+	return work;
+}
+
+/* Ends everything in a queue. Without the lock. */
+static void refuse_queue(struct plain *plain, struct queue *queue, const char *code,
+                         const char *message) {
+	struct plain_work *work;
+	do {
+		(void)pthread_mutex_lock(&plain->lock);
+		work = take_first(queue);
+		plain->waiting -= work != NULL;
+		(void)pthread_mutex_unlock(&plain->lock);
+		if (work) fail_work(work, 503, code, message);
+	} while (work);
+}
+
+/* Ends everything in slots and in the queues. */
 static void refuse_all(struct plain *plain, const char *code, const char *message) {
-	(void)pthread_mutex_lock(&plain->lock);
-	struct plain_work *work = plain->first;
-	plain->first = plain->last = NULL;
-	plain->waiting = 0;
-	(void)pthread_mutex_unlock(&plain->lock);
-	while (work) {
-		struct plain_work *const next = work->next;
-		fail_work(work, 503, code, message);
-		work = next;
-	}
+	refuse_queue(plain, &plain->uncompiled, code, message);
+	refuse_queue(plain, &plain->queue, code, message);
 	for (size_t slot = 0; slot < plain->slot_count; slot++) {
 		if (!plain->in_slot[slot]) continue;
 		cuttle_slots_drop(plain->slots, slot);
@@ -211,15 +254,11 @@ static void drain_works(struct plain *plain, bool give_up) {
 static struct plain_work *next_work(struct plain *plain) {
 	const bool idle = !cuttle_slots_busy(plain->slots);
 	(void)pthread_mutex_lock(&plain->lock);
-	while (idle && !plain->first && !plain->draining && !plain->stopping)
-		(void)pthread_cond_wait(&plain->wake, &plain->lock);
+	while (idle && !plain->queue.first && !plain->draining && !plain->stopping)
+		(void)pthread_cond_wait(&plain->queue.wake, &plain->lock);
 	struct plain_work *const work =
-	    cuttle_slots_busy(plain->slots) < plain->slot_count ? plain->first : NULL;
-	if (work) {
-		plain->first = work->next;
-		if (!plain->first) plain->last = NULL;
-		plain->waiting--;
-	}
+	    cuttle_slots_busy(plain->slots) < plain->slot_count ? take_first(&plain->queue) : NULL;
+	plain->waiting -= work != NULL;
 	(void)pthread_mutex_unlock(&plain->lock);
 	return work;
 }
@@ -243,6 +282,51 @@ static void *run_engine(void *user) {
 	return NULL;
 }
 
+/* ---- the compiler's thread ------------------------------------------------------------------- */
+
+/* Compiles what a work wants, and leaves the work to the engine thread. */
+static void compile_work(struct plain *plain, struct plain_work *work) {
+	const struct plain_shape *const shape = &work->request.shape;
+	struct cuttle_error error;
+	const enum cuttle_status status =
+	    plain->paused || plain->stopping
+	        ? CUTTLE_PARTIAL
+	        : plain_shapes_take(plain->shapes, shape, &work->follow, &error);
+	if (!status) {
+		work->request.draw.grammar = plain_follow_grammar(work->follow);
+		(void)pthread_mutex_lock(&plain->lock);
+		const bool open = !plain->stopping;
+		if (open) put_last(&plain->queue, work);
+		plain->waiting += open;
+		(void)pthread_mutex_unlock(&plain->lock);
+		if (open) return;
+	}
+	if (status == CUTTLE_INPUT || status == CUTTLE_MODEL) {
+		char message[sizeof error.message + 64];
+		(void)snprintf(message, sizeof message, "%s%s%s", shape->schema ? shape->where : "",
+		               shape->schema ? ": " : "", error.message);
+		fail_work(work, 400, "invalid_grammar", message);
+	} else if (status && status != CUTTLE_PARTIAL) {
+		fail_work(work, 500, "internal", "the engine failed");
+	} else {
+		fail_work(work, 503, "paused", "a private job is running, or the server stops");
+	}
+}
+
+static void *run_compiler(void *user) {
+	struct plain *const plain = user;
+	for (;;) {
+		(void)pthread_mutex_lock(&plain->lock);
+		while (!plain->uncompiled.first && !plain->stopping)
+			(void)pthread_cond_wait(&plain->uncompiled.wake, &plain->lock);
+		struct plain_work *const work = take_first(&plain->uncompiled);
+		plain->waiting -= work != NULL;
+		(void)pthread_mutex_unlock(&plain->lock);
+		if (!work) return NULL;
+		compile_work(plain, work);
+	}
+}
+
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 /* Leaves the request to the engine thread. */
@@ -257,11 +341,8 @@ static void queue_request(struct plain *plain, struct plain_request *request,
 	const bool open = !plain->paused && !plain->stopping, room = plain->waiting < WAITING_MOST;
 	if (open && room) {
 		work->later = http_later(reply);
-		if (plain->last) plain->last->next = work;
-		else plain->first = work;
-		plain->last = work;
+		put_last(work->request.shape.text ? &plain->uncompiled : &plain->queue, work);
 		plain->waiting++;
-		(void)pthread_cond_signal(&plain->wake);
 	}
 	(void)pthread_mutex_unlock(&plain->lock);
 	if (open && room) return;
@@ -400,6 +481,15 @@ struct http_table plain_table(struct plain *plain) {
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+/* Ends the thread of a queue. */
+static void stop_thread(struct plain *plain, struct queue *queue, pthread_t thread) {
+	(void)pthread_mutex_lock(&plain->lock);
+	plain->stopping = true;
+	(void)pthread_cond_signal(&queue->wake);
+	(void)pthread_mutex_unlock(&plain->lock);
+	(void)pthread_join(thread, NULL);
+}
+
 static enum cuttle_status take_plain_bias(struct plain *plain, const struct serve_bias *bias,
                                           struct cuttle_error *error) {
 	plain->bias = json_pack("{s:s,s:s,s:s}", "guarantee", bias->guarantee, "receipt_sha256",
@@ -408,13 +498,23 @@ static enum cuttle_status take_plain_bias(struct plain *plain, const struct serv
 	return cuttle_slots_bias(plain->slots, bias->vector, error);
 }
 
+static enum cuttle_status start_threads(struct plain *plain, struct cuttle_error *error) {
+	plain->stopping = false;
+	if (!pthread_create(&plain->thread, NULL, run_engine, plain)) {
+		if (!pthread_create(&plain->compiler, NULL, run_compiler, plain)) return CUTTLE_OK;
+		stop_thread(plain, &plain->queue, plain->thread);
+	}
+	return io_fail(error, CUTTLE_INTERNAL, "no thread can be started");
+}
+
 enum cuttle_status plain_open(const struct plain_params *params, struct plain **out,
                               struct cuttle_error *error) {
 	*out = NULL;
 	struct plain *plain = calloc(1, sizeof *plain);
 	if (!plain) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	(void)pthread_mutex_init(&plain->lock, NULL);
-	(void)pthread_cond_init(&plain->wake, NULL);
+	(void)pthread_cond_init(&plain->queue.wake, NULL);
+	(void)pthread_cond_init(&plain->uncompiled.wake, NULL);
 	plain->model = params->model;
 	plain->slot_count = params->slots;
 	plain->stopping = true;
@@ -426,13 +526,9 @@ enum cuttle_status plain_open(const struct plain_params *params, struct plain **
 		status = cuttle_slots_make(params->model, params->slots, params->context,
 		                           &plain->slots, error);
 	if (!status && params->bias) status = take_plain_bias(plain, params->bias, error);
-	if (!status) {
-		plain->stopping = false;
-		if (pthread_create(&plain->thread, NULL, run_engine, plain) != 0) {
-			plain->stopping = true;
-			status = io_fail(error, CUTTLE_INTERNAL, "no thread can be started");
-		}
-	}
+	if (!status && !(plain->shapes = plain_shapes_new(plain->slots)))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = start_threads(plain, error);
 	if (status) plain_close(&plain);
 	*out = plain;
 	return status;
@@ -443,18 +539,19 @@ void plain_pause(struct plain *plain, bool paused) {
 }
 
 void plain_stop(struct plain *plain) {
-	(void)pthread_mutex_lock(&plain->lock);
-	plain->stopping = true;
-	(void)pthread_cond_signal(&plain->wake);
-	(void)pthread_mutex_unlock(&plain->lock);
-	(void)pthread_join(plain->thread, NULL);
+	// From here on the compiler leaves nothing to the engine thread.
+	plain_shapes_stop(plain->shapes);
+	stop_thread(plain, &plain->uncompiled, plain->compiler);
+	stop_thread(plain, &plain->queue, plain->thread);
 }
 
 void plain_close(struct plain **plain) {
 	if (!*plain) return;
+	plain_shapes_free((*plain)->shapes);
 	cuttle_slots_free(&(*plain)->slots);
 	(void)pthread_mutex_destroy(&(*plain)->lock);
-	(void)pthread_cond_destroy(&(*plain)->wake);
+	(void)pthread_cond_destroy(&(*plain)->queue.wake);
+	(void)pthread_cond_destroy(&(*plain)->uncompiled.wake);
 	free((*plain)->in_slot);
 	free((*plain)->name);
 	json_decref((*plain)->bias);

@@ -33,6 +33,7 @@ struct plain_work *plain_work_new(struct plain_request *request) {
 
 void plain_work_free(struct plain_work *work) {
 	if (work->stream) http_stream_end(work->stream);
+	plain_follow_end(work->follow);
 	plain_request_free(&work->request);
 	plain_text_free(&work->text);
 	free(work->pending);

@@ -14,12 +14,14 @@ struct plain_work {
 	struct http_later *later;   /* the reply that is owed; NULL = it was given */
 	struct http_stream *stream; /* NULL = none, or ended */
 	struct plain_text text;
+	struct plain_follow *follow; /* its grammar; NULL = any text, or not compiled yet */
 	char id[40];
 	json_int_t created;   /* seconds since 1970 */
 	size_t prompt_tokens; /* of the prompt */
 	size_t tokens;        /* drawn, without the one that ends a text */
 	const char *finish;   /* "stop" or "length"; NULL = more is drawn */
 	bool opened;          /* the first event was told */
+	bool lost;            /* its grammar was given up */
 	bool gone;            /* nobody waits for it any more */
 	char *pending;        /* [pending_size] events that did not fit the stream yet; owned */
 	size_t pending_size, pending_capacity;
@@ -27,7 +29,7 @@ struct plain_work {
 
 /* Takes over the request. NULL: out of memory; the request is then freed. */
 struct plain_work *plain_work_new(struct plain_request *request);
-/* Ends the stream, if there is one; the reply must have been given. */
+/* Ends the stream, if there is one; the reply must have been given, and no slot has it. */
 void plain_work_free(struct plain_work *work);
 
 /* The whole answer; NULL: out of memory. */

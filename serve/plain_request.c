@@ -36,6 +36,9 @@ static const struct parameter PARAMETERS[] = {
     {"seed", ALL, USE_READ, NULL},
     {"stream", ALL, USE_READ, NULL},
     {"stream_options", OPENAI, USE_READ, NULL},
+    {"response_format", OPENAI, USE_READ, NULL},
+    {"json_schema", ALL, USE_READ, NULL},
+    {"grammar", ALL, USE_READ, NULL},
     {"user", OPENAI, USE_IGNORED, NULL},
     {"metadata", OPENAI, USE_IGNORED, NULL},
     {"store", OPENAI, USE_IGNORED, NULL},
@@ -54,7 +57,6 @@ static const struct parameter PARAMETERS[] = {
     {"typical_p", ALL, USE_NEUTRAL, "1"},
     {"mirostat", ALL, USE_NEUTRAL, "0"},
     {"logit_bias", ALL, USE_NEUTRAL, "{}|[]"},
-    {"response_format", OPENAI, USE_NEUTRAL, "{\"type\":\"text\"}"},
     {"tools", 1 << PLAIN_CHAT, USE_NEUTRAL, "[]"},
     {"functions", 1 << PLAIN_CHAT, USE_NEUTRAL, "[]"},
     // Without tools all of these choose nothing.
@@ -319,7 +321,8 @@ bool plain_request_read(enum plain_kind kind, const json_t *body, const char *mo
 	if (check_names(request, reply) && check_served_model(request, model, reply) &&
 	    read_prompt(request, reply) && read_length(request, reply) &&
 	    read_drawing(request, reply) && read_stops(request, reply) &&
-	    read_streaming(request, reply))
+	    read_streaming(request, reply) &&
+	    plain_shape_read(request->body, &request->shape, reply))
 		return true;
 	plain_request_free(request);
 	return false;
@@ -327,6 +330,7 @@ bool plain_request_read(enum plain_kind kind, const json_t *body, const char *mo
 
 void plain_request_free(struct plain_request *request) {
 	json_decref(request->body);
+	plain_shape_free(&request->shape);
 	free(request->messages);
 	*request = (struct plain_request){0};
 }

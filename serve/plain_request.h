@@ -7,6 +7,7 @@
 
 #include "engine/cuttle.h"
 #include "serve/http/http.h"
+#include "serve/plain_shape.h"
 
 enum plain_kind {
 	PLAIN_COMPLETION, /* POST /v1/completions */
@@ -31,6 +32,7 @@ struct plain_request {
 	bool open_length; /* no number of tokens was given: as many as fit */
 	const char *stops[PLAIN_STOPS];
 	size_t stop_count;
+	struct plain_shape shape; /* which texts it wants */
 	bool stream;
 	bool include_usage; /* the stream ends with the numbers of tokens */
 };

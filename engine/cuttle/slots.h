@@ -9,6 +9,7 @@
 #ifndef CUTTLE_SLOTS_H
 #define CUTTLE_SLOTS_H
 
+#include "grammar.h"
 #include "job.h"
 
 #ifdef __cplusplus
@@ -35,6 +36,19 @@ cuttle_slots_bias(struct cuttle_slots *slots, const double *bias, struct cuttle_
 /* Tokens of a prompt and its text together, at most. */
 CUTTLE_API uint32_t cuttle_slots_context(const struct cuttle_slots *slots);
 
+/* A grammar that texts in slots may have. */
+struct cuttle_slots_grammar;
+
+/* Makes it of a public grammar, which must outlive it. It serves all slots of these, one after the
+ * other or at once, and what it learns of the grammar for one text it knows for the next. Its
+ * memory is bounded: 32 MiB, and some 60 bytes for each byte of the vocabulary. It may be called
+ * while another thread steps. MODEL: the grammar wants a byte that the vocabulary lacks. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_slots_grammar_make(const struct cuttle_slots *slots, const struct cuttle_grammar *grammar,
+                          struct cuttle_slots_grammar **out, struct cuttle_error *error);
+/* No slot has it any more. Sets the handle to NULL; NULL is fine. */
+CUTTLE_API void cuttle_slots_grammar_free(struct cuttle_slots_grammar **grammar);
+
 /* How the tokens of one slot are drawn. */
 struct cuttle_slot_params {
 	size_t struct_size; /* set by the default function */
@@ -46,6 +60,10 @@ struct cuttle_slot_params {
 	uint64_t seed;   /* any number */
 	bool opens_text; /* the text begins for itself, as in a chat: without the space that
 	                  * SentencePiece sets before it */
+	/* The text is one of this grammar, or what comes before it is cut: a beginning of one. Each
+	 * token is drawn among those that may come; bytes that must follow are written. It outlives
+	 * the slot's text. NULL = any text */
+	struct cuttle_slots_grammar *grammar;
 };
 CUTTLE_API void cuttle_slot_params_default(struct cuttle_slot_params *params);
 
@@ -65,6 +83,10 @@ struct cuttle_slot_token {
 	size_t size;               /* bytes; 0 for the token that ends a text */
 	bool last;                 /* the slot is free from here on */
 	enum cuttle_finish finish; /* of the last token: CUTTLE_FINISH_EOS or _LENGTH */
+	/* No token: the last one, too, and the text is none. The grammar is so ambiguous that no
+	 * bounded work follows it, or there is no memory. So it is for all texts of this
+	 * cuttle_slots_grammar from here on. */
+	bool lost;
 };
 
 /* Draws one token in every busy slot, and tells each. `token` may not call slots; nonzero frees the

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STACK_COST = 8 }; /* units of work, to put a stack in its place */
+
 struct automaton_state {
 	uint32_t *stacks; /* [count] */
 	uint32_t count;
@@ -39,8 +41,11 @@ struct automaton {
 	size_t asked; /* what the caller set as limit */
 	size_t reach; /* of automaton_alike, 0 = not asked yet */
 	uint32_t begin;
+	uint64_t rations; /* of automaton_ration */
+	bool rationed;
 	bool crowded;
 	bool failed;
+	bool starved;
 };
 
 /* ---- one number for equal sets --------------------------------------------------------------- */
@@ -122,12 +127,22 @@ static uint32_t state_of_set(struct automaton *automaton, const uint32_t *stacks
 	return number;
 }
 
+/* Pays for what was explored. False: too little is left. */
+static bool eat_rations(struct automaton *automaton) {
+	const struct explore *explore = &automaton->explore;
+	const uint64_t cost = explore->seen_count + STACK_COST * explore->found_count;
+	if (!automaton->rationed) return true;
+	if (cost > automaton->rations) automaton->failed = automaton->starved = true;
+	else automaton->rations -= cost;
+	return !automaton->starved;
+}
+
 /* The state of what was explored. */
 static uint32_t state_explored(struct automaton *automaton) {
 	struct explore *explore = &automaton->explore;
 	automaton->crowded |= explore->crowded;
 	automaton->failed |= explore->failed;
-	if (explore->failed) return AUTOMATON_DEAD;
+	if (explore->failed || !eat_rations(automaton)) return AUTOMATON_DEAD;
 	explore_settle(explore, AUTOMATON_STACKS);
 	return state_of_set(automaton, explore->found, explore->found_count, explore->accepts);
 }
@@ -408,6 +423,16 @@ void automaton_tidy(struct automaton *automaton, const uint32_t *keep, size_t co
 
 bool automaton_failed(const struct automaton *automaton) {
 	return automaton->failed;
+}
+
+void automaton_ration(struct automaton *automaton, uint64_t more, uint64_t most) {
+	REQUIRE(automaton && more <= most);
+	automaton->rations = automaton->rations > most - more ? most : automaton->rations + more;
+	automaton->rationed = true;
+}
+
+bool automaton_starved(const struct automaton *automaton) {
+	return automaton->starved;
 }
 
 /* ---- for mask.h ------------------------------------------------------------------------------ */

@@ -74,8 +74,15 @@ void automaton_release(struct automaton *automaton, uint32_t state);
  * keep[count]. */
 void automaton_tidy(struct automaton *automaton, const uint32_t *keep, size_t count);
 
-/* Out of memory: some step said AUTOMATON_DEAD for that reason alone. It stays so. */
+/* Out of memory or of rations: some step said AUTOMATON_DEAD for that reason alone. It stays so. */
 bool automaton_failed(const struct automaton *automaton);
+
+/* Gives rations for `more` units of work, of which at most `most` are kept. Before the first call
+ * there is no bound. A step to a state that was not seen costs a unit for each place of the grammar
+ * that is looked at, and a few for each stack: about as much time whatever the grammar. */
+void automaton_ration(struct automaton *automaton, uint64_t more, uint64_t most);
+/* Whether it failed for want of rations. */
+bool automaton_starved(const struct automaton *automaton);
 
 /* For mask.h. */
 

@@ -137,6 +137,8 @@ static enum cuttle_status run_command(struct jobs *jobs, const struct job *job,
 	const struct runner_request request = {.program = jobs->options.program,
 	                                       .words = words.words,
 	                                       .input = reader,
+	                                       .file = spec.file,
+	                                       .file_size = spec.file_size,
 	                                       .line = hear_line,
 	                                       .tick = watch_wish,
 	                                       .user = jobs};

@@ -38,7 +38,9 @@ static const char *strip_line(const struct jobs *jobs, const struct spec *spec, 
 	if (strlen(said) <= skip || strstr(said, options->model) || strstr(said, options->ledger) ||
 	    strstr(said, options->state))
 		return "the command refuses this plan";
-	return said + skip;
+	// To who sent a grammar, its name here is none.
+	const size_t name = strlen(RUNNER_FILE ": ");
+	return said + skip + (strncmp(said + skip, RUNNER_FILE ": ", name) ? 0 : name);
 }
 
 static bool refuse_quote(const struct jobs *jobs, const struct spec *spec,
@@ -191,6 +193,8 @@ bool jobs_quote(struct jobs *jobs, const struct spec *spec, const struct jobs_up
 	const struct runner_request request = {.program = jobs->options.program,
 	                                       .words = words.words,
 	                                       .input = reader,
+	                                       .file = spec->file,
+	                                       .file_size = spec->file_size,
 	                                       .tick = watch_quote,
 	                                       .user = &asking};
 	*quote = NULL;

@@ -4,6 +4,7 @@
 #include "serve/jobs/runner.h"
 
 #include "io/disk/fail.h"
+#include "io/disk/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { IN, OUT, ERR, PIPES };
+enum { IN, OUT, ERR, PIPES, FILE_END = PIPES };
 enum { TICK_MS = 200 };
 
 struct runner_state {
@@ -46,7 +48,7 @@ static char **make_environment(void) {
 /* In the new process, between fork and exec: nothing here may allocate or lock, since other threads
  * of the server may have held any lock. */
 static void become_command(const struct runner_request *request, char **environment,
-                           int theirs[PIPES], pid_t server) {
+                           int theirs[PIPES], int file, pid_t server) {
 	// If the server is killed, so is this. It may have died before the line above it.
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != server) _exit(127);
@@ -62,8 +64,11 @@ static void become_command(const struct runner_request *request, char **environm
 	(void)setpgid(0, 0);
 	for (int i = 0; i < PIPES; i++)
 		if (dup2(theirs[i], i) < 0) _exit(127);
+	// A descriptor that is its own copy would still close.
+	if (file == FILE_END ? fcntl(file, F_SETFD, 0) < 0 : file >= 0 && dup2(file, FILE_END) < 0)
+		_exit(127);
 	// No socket, no key and no upload of the server reaches the command.
-	(void)syscall(SYS_close_range, 3U, ~0U, 0U);
+	(void)syscall(SYS_close_range, file < 0 ? 3U : 4U, ~0U, 0U);
 	(void)execve(request->program, (char *const *)(uintptr_t)request->words, environment);
 	_exit(127);
 }
@@ -90,7 +95,20 @@ static bool make_pipes(int ours[PIPES], int theirs[PIPES]) {
 	return true;
 }
 
-static enum cuttle_status start_command(struct runner *runner, struct runner_state *state,
+/* A file in memory that has the request's; *file is -1 where it has none. */
+static enum cuttle_status make_file(const struct runner_request *request, int *file,
+                                    struct cuttle_error *error) {
+	*file = -1;
+	if (!request->file) return CUTTLE_OK;
+	*file = memfd_create("cuttle", MFD_CLOEXEC);
+	const int problem =
+	    *file < 0 ? errno : file_write(*file, request->file, request->file_size);
+	if (!problem) return CUTTLE_OK;
+	if (*file >= 0) (void)close(*file);
+	return io_fail(error, CUTTLE_INTERNAL, "no file in memory: %s", strerror(problem));
+}
+
+static enum cuttle_status start_command(struct runner *runner, struct runner_state *state, int file,
                                         struct cuttle_error *error) {
 	int theirs[PIPES];
 	char **environment = make_environment();
@@ -105,7 +123,7 @@ static enum cuttle_status start_command(struct runner *runner, struct runner_sta
 	(void)pthread_mutex_lock(&runner->lock);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	const pid_t process = fork();
-	if (!process) become_command(state->request, environment, theirs, server);
+	if (!process) become_command(state->request, environment, theirs, file, server);
 	const int problem = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (process > 0) runner->process = process;
@@ -219,7 +237,12 @@ enum cuttle_status runner_run(struct runner *runner, const struct runner_request
 	struct runner_state state = {.request = request, .result = result};
 	*result = (struct runner_result){.answer = calloc(1, RUNNER_ANSWER + 1)};
 	if (!result->answer) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	const enum cuttle_status status = start_command(runner, &state, error);
+	int file;
+	enum cuttle_status status = make_file(request, &file, error);
+	if (!status) {
+		status = start_command(runner, &state, file, error);
+		if (file >= 0) (void)close(file);
+	}
 	if (status) {
 		free(result->answer);
 		result->answer = NULL;

@@ -23,6 +23,7 @@ enum {
 	RUNNER_LINE = 512,      /* bytes of a line on standard error; the rest is not looked at */
 	RUNNER_ANSWER = 1 << 18 /* bytes of standard output that are kept */
 };
+#define RUNNER_FILE "/proc/self/fd/3" /* what `file` is to the command */
 
 /* Holds at most one process at a time. Set it up as RUNNER_NONE. */
 struct runner {
@@ -36,6 +37,8 @@ struct runner_request {
 	const char *program;        /* path of the command */
 	const char *const *words;   /* its arguments; the first is its name, NULL ends them */
 	struct vault_reader *input; /* what its standard input gives; NULL = nothing */
+	const char *file; /* [file_size] public: what RUNNER_FILE has; NULL = there is none */
+	size_t file_size;
 	/* A line of its standard error, without the newline. May be NULL. */
 	void (*line)(void *user, const char *line);
 	/* Called a few times a second, while it runs. May be NULL. */

@@ -3,6 +3,8 @@
 // command itself says so, when it is asked what the job would cost (serve/jobs/jobs_quote.c).
 #include "serve/jobs/spec.h"
 
+#include "serve/jobs/runner.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@ enum spec_kind {
 	SPEC_ALWAYS, /* the one name in `names`, for which the command has no option */
 	SPEC_MANY,   /* one of them or several with a comma between */
 	SPEC_STOPS,  /* a text or a list of texts, each --stop of its own */
+	SPEC_GBNF,   /* the text of a grammar, which is a file to the command: --grammar FILE */
+	SPEC_SCHEMA, /* a JSON Schema, as its text or itself: --schema FILE */
 	SPEC_GROUPS  /* a list of names of types with -e: ["PERSON:2"] is --group PERSON:2 */
 };
 
@@ -62,6 +66,8 @@ static const struct spec_member PLAN[] = {
 	{"stop", true, true, SPEC_STOPS, NULL},
 	{"trim", true, false, SPEC_ONE, "sentence|none"},
 	{"drop", true, false, SPEC_MANY, "duplicates|loops"},
+	{"grammar", true, false, SPEC_GBNF, NULL},
+	{"schema", true, false, SPEC_SCHEMA, NULL},
 	{"rounds", true, false, SPEC_COUNT, NULL},
 	{"kind", true, false, SPEC_STRING, NULL},
 	{"template", true, true, SPEC_ONE, "continue|instruct"},
@@ -180,6 +186,28 @@ static bool add_stops(struct spec *spec, const char *name, const json_t *value, 
 	return count && count <= 16;
 }
 
+/* Keeps a text for the command to read as a file. Of an object it is the compact JSON. */
+static bool add_file(struct spec *spec, const struct spec_member *member, const json_t *value,
+                     const char **why) {
+	if (spec->file) {
+		*why = "excludes the other of grammar and schema: leave out one";
+		return false;
+	}
+	*why = member->kind == SPEC_GBNF
+	           ? "must be a text in GBNF of 1 byte to 1 MiB"
+	           : "must be a JSON Schema of at most 1 MiB, itself or as a text";
+	if (json_is_string(value)) {
+		spec->file_size = json_string_length(value);
+		spec->file = malloc(spec->file_size + 1);
+		if (spec->file) memcpy(spec->file, json_string_value(value), spec->file_size + 1);
+	} else if (json_is_object(value) && member->kind == SPEC_SCHEMA) {
+		spec->file = json_dumps(value, JSON_COMPACT);
+		spec->file_size = spec->file ? strlen(spec->file) : 0;
+	}
+	return spec->file && spec->file_size && spec->file_size <= SPEC_FILE &&
+	       add_option(spec, member->name) && add_spec_word(spec, RUNNER_FILE);
+}
+
 /* Adds a value behind its option. False: *why says what it must be. */
 static bool add_value(struct spec *spec, const struct spec_member *member, const json_t *value,
                       const char **why) {
@@ -225,6 +253,9 @@ static bool add_value(struct spec *spec, const struct spec_member *member, const
 		return json_is_string(value) && !strcmp(json_string_value(value), member->names);
 	case SPEC_STOPS:
 		return add_stops(spec, member->name, value, why);
+	case SPEC_GBNF:
+	case SPEC_SCHEMA:
+		return add_file(spec, member, value, why);
 	case SPEC_GROUPS:
 		return add_groups(spec, member->name, value, why);
 	}
@@ -309,5 +340,6 @@ bool spec_read(const json_t *request, struct spec *spec, struct spec_fault *faul
 
 void spec_free(struct spec *spec) {
 	for (size_t i = 0; i < spec->count; i++) free(spec->words[i]);
+	free(spec->file);
 	*spec = (struct spec){0};
 }

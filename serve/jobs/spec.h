@@ -9,7 +9,9 @@
 //
 // Which words there may be is a list, in spec.c. A member of `plan` has the name of the option,
 // with _ for -. On the list is no option that names a file, a command or the machine, so no request
-// can read a file, or write one. No shell sees the words.
+// can read a file, or write one. No shell sees the words. A grammar or schema comes as its text.
+// The command reads it as a file that is open when it begins (serve/jobs/runner.h), so the word is
+// the same for all requests.
 #ifndef CUTTLE_SERVE_JOBS_SPEC_H
 #define CUTTLE_SERVE_JOBS_SPEC_H
 
@@ -18,9 +20,10 @@
 #include <stddef.h>
 
 enum {
-	SPEC_WORDS = 128, /* most words */
-	SPEC_TEXT = 4096, /* bytes of the longest text in a plan */
-	SPEC_NAME = 128   /* bytes of the longest name: of a data set, a field or a group */
+	SPEC_WORDS = 128,    /* most words */
+	SPEC_TEXT = 4096,    /* bytes of the longest text in a plan */
+	SPEC_FILE = 1 << 20, /* bytes of the longest grammar or schema */
+	SPEC_NAME = 128      /* bytes of the longest name: of a data set, a field or a group */
 };
 
 struct spec {
@@ -30,6 +33,8 @@ struct spec {
 	bool dry_run;            /* say what it would be, and keep nothing */
 	char *words[SPEC_WORDS]; /* owned: "--num", "100" ... */
 	size_t count;            /* of words */
+	char *file; /* [file_size] owned: what RUNNER_FILE is to hold; NULL = nothing */
+	size_t file_size;
 };
 
 /* What is wrong with a request. */

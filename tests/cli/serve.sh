@@ -6,7 +6,8 @@
 # request without its key, role, host or origin is answered; if a key, a body or an id stands in the
 # log; if a completion depends on those beside it; if a server does not end in order, or leaves its
 # socket behind, or takes a user's file for one; if it listens for others without TLS and keys; if a
-# key that others can read is used, or a file of keys is harmed; if infer cannot use it.
+# key that others can read is used, or a file of keys is harmed; if infer cannot use it; if a text is
+# not of its schema or grammar, or one that nobody can follow is followed.
 wire=$(dirname "$(realpath "$0")")/../serve/wire.py
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -156,6 +157,7 @@ try sites "$port" "$pid"
 try plain "$port" "$pid"
 try refusals "$port" "$pid"
 try nothing "$port" "$pid"
+try grammars "$port" "$pid"
 try methods "$port" "$pid"
 try gone "$port" "$pid"
 mutants=400

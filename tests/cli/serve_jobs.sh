@@ -5,7 +5,7 @@
 # jobs; if somebody sees another's job, or a path gets into a plan; if a killed server draws a token
 # again, leaves a job running, or a word of the references in the clear; if a full disk ends a job; if
 # two inputs of equal tokens look different anywhere; if a busy ledger holds up more than who asks it,
-# or one key takes all places of those who wait.
+# or one key takes all places of those who wait; if the schema of a job is another than the command's.
 # CUTTLE_TEST_NIGHTLY=1 kills fifty times, fills a disk, and starts twenty jobs at once.
 client=$(dirname "$(realpath "$0")")/../serve/jobs.py
 # shellcheck source=/dev/null
@@ -49,7 +49,7 @@ members o.receipt.json >written
 same said written "a dry run says something else than the receipt"
 
 # ---- jobs ----------------------------------------------------------------------------------------
-cases=(whole sanitize roles revoked ready approved restored twins busy crowd "kill 2")
+cases=(whole schema sanitize roles revoked ready approved restored twins busy crowd "kill 2")
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/kill 2/kill 50}" parallel disk clock)
 for case in "${cases[@]}"; do
 	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1

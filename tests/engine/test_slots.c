@@ -3,7 +3,9 @@
 // It fails if a text depends on what is in the other slots, on when it began, or on the slot's
 // number; if a greedy token is not the likeliest by cuttle_score; if top_k, top_p or the seed do
 // not do what they say; if a bad parameter or a prompt that does not fit is taken; if the prompt of
-// a chat is anything but the pieces of its format with the messages between them.
+// a chat is anything but the pieces of its format with the messages between them. It fails if a
+// text is not one of its grammar or, where it is cut, a beginning of one; if it depends on other
+// texts of that grammar; or if a grammar that is ambiguous without end is followed without end.
 #include "engine/cuttle.h"
 #include "engine/model/model.h"
 #include "kernels/pack.h"
@@ -27,7 +29,7 @@ struct spelt {
 	char text[SLOTS][MOST];
 	size_t size[SLOTS];
 	size_t tokens[SLOTS];
-	bool last[SLOTS];
+	bool last[SLOTS], lost[SLOTS];
 	enum cuttle_finish finish[SLOTS];
 	size_t stop_slot, stop_after; /* this slot is freed by the callback; 0 = none */
 };
@@ -41,6 +43,7 @@ static int take_spelt(void *user, size_t slot, const struct cuttle_slot_token *t
 	s->tokens[slot]++;
 	s->last[slot] = token->last;
 	s->finish[slot] = token->finish;
+	s->lost[slot] = token->lost;
 	return s->stop_after && slot == s->stop_slot && s->tokens[slot] == s->stop_after;
 }
 
@@ -394,6 +397,124 @@ static void test_chat_prompt(void **state) {
 	assert_chat(model, CHAT_NONE, CHAT(one), NULL);
 }
 
+/* ---- grammars -------------------------------------------------------------------------------- */
+
+static struct cuttle_slots_grammar *make_slots_grammar(const struct cuttle_slots *slots,
+                                                       const char *gbnf,
+                                                       struct cuttle_grammar **grammar) {
+	struct cuttle_slots_grammar *made;
+	assert_int_equal(cuttle_grammar_read(gbnf, strlen(gbnf), grammar, &error), CUTTLE_OK);
+	assert_int_equal(cuttle_slots_grammar_make(slots, *grammar, &made, &error), CUTTLE_OK);
+	return made;
+}
+
+static const char ANSWERS[] = "root ::= (\"yes\" | \"no\") \", \" [0-9]{1,2} \"\\n\"";
+
+/* Whether text[size] is one of ANSWERS, or `cut` a beginning of one. */
+static bool is_answer(const char *text, size_t size, bool cut) {
+	for (int word = 0; word < 2; word++)
+		for (int number = 0; number < 110; number++) {
+			char one[16];
+			const int length =
+			    number < 100
+			        ? snprintf(one, sizeof one, "%s, %d\n", word ? "yes" : "no", number)
+			        : snprintf(one, sizeof one, "%s, 0%d\n", word ? "yes" : "no",
+			                   number - 100);
+			if ((cut ? size < (size_t)length : size == (size_t)length) &&
+			    !memcmp(text, one, size))
+				return true;
+		}
+	return false;
+}
+
+static void test_texts_of_a_grammar(void **state) {
+	struct cuttle_model *model = *state;
+	struct cuttle_slots *slots = make_slots(model, SLOTS);
+	struct cuttle_grammar *grammar;
+	struct cuttle_slots_grammar *made = make_slots_grammar(slots, ANSWERS, &grammar);
+	struct spelt first = {0};
+	for (uint64_t seed = 0; seed < 40; seed += SLOTS) {
+		struct spelt s = {0}, cut = {0};
+		for (size_t i = 0; i < SLOTS; i++) {
+			// Every fourth text is of no grammar.
+			struct cuttle_slot_params params = params_of(seed + i, i % 3 ? 2 : 0);
+			params.grammar = i % 4 == 3 ? NULL : made;
+			params.top_k = i % 2;
+			assert_int_equal(add_prompt(slots, model, "ask", &params), i);
+		}
+		run_out(slots, &s);
+		for (size_t i = 0; i < SLOTS; i++) {
+			if (i % 4 == 3) continue;
+			assert_true(is_answer(s.text[i], s.size[i], false));
+			assert_int_equal(s.finish[i], CUTTLE_FINISH_EOS);
+			// Tokens are bytes here, and one ends the text.
+			assert_int_equal(s.tokens[i], s.size[i] + 1);
+		}
+		if (!seed) first = s;
+		// The same one after the other, and cut after three bytes.
+		for (size_t i = 0; i < SLOTS; i++) {
+			struct cuttle_slot_params params = params_of(seed + i, i % 3 ? 2 : 0);
+			if (i % 4 == 3) continue;
+			params.grammar = made;
+			params.top_k = i % 2;
+			params.tokens = 3;
+			cut = (struct spelt){0};
+			assert_int_equal(add_prompt(slots, model, "ask", &params), 0);
+			run_out(slots, &cut);
+			assert_int_equal(cut.finish[0], CUTTLE_FINISH_LENGTH);
+			assert_int_equal(cut.size[0], 3);
+			assert_memory_equal(cut.text[0], s.text[i], 3);
+			assert_true(is_answer(cut.text[0], 3, true));
+		}
+	}
+	cuttle_slots_grammar_free(&made);
+	assert_null(made);
+	// What one that knows nothing yet allows is the same.
+	assert_int_equal(cuttle_slots_grammar_make(slots, grammar, &made, &error), CUTTLE_OK);
+	struct spelt s = {0};
+	struct cuttle_slot_params params = params_of(1, 2);
+	params.grammar = made;
+	params.top_k = 1;
+	(void)add_prompt(slots, model, "ask", &params);
+	run_out(slots, &s);
+	assert_int_equal(s.size[0], first.size[1]);
+	assert_memory_equal(s.text[0], first.text[1], s.size[0]);
+	cuttle_slots_grammar_free(&made);
+	cuttle_slots_free(&slots);
+	cuttle_grammar_free(&grammar);
+}
+
+static void test_ambiguous_without_end(void **state) {
+	struct cuttle_model *model = *state;
+	struct cuttle_slots *slots = make_slots(model, 2);
+	struct cuttle_grammar *grammar;
+	struct cuttle_slots_grammar *made = make_slots_grammar(
+	    slots,
+	    "root ::= x\nx ::= [a-z] x? y | [a-m] y x | [n-z] y y x | [aeiou] x x | [ ] x\n"
+	    "y ::= [a-z] | [a-f] x y | [g-z ] y x?  | [b-y] z\nz ::= [a-z ] x | [aeiou] z z? | "
+	    "\"q\"",
+	    &grammar);
+	struct spelt s = {0};
+	struct cuttle_slot_params params = params_of(3, 2);
+	params.tokens = 200;
+	(void)add_prompt(slots, model, "free", &params);
+	params.grammar = made;
+	(void)add_prompt(slots, model, "ask", &params);
+	run_out(slots, &s);
+	assert_true(s.lost[1]);
+	assert_false(s.lost[0]);
+	assert_true(s.tokens[0] > 1);
+	// So it is from here on.
+	struct spelt again = {0};
+	(void)add_prompt(slots, model, "ask", &params);
+	run_out(slots, &again);
+	assert_true(again.lost[0]);
+	assert_int_equal(again.tokens[0], 1);
+	cuttle_slots_grammar_free(&made);
+	cuttle_slots_free(&slots);
+	cuttle_grammar_free(&grammar);
+}
+
 static int open_tiny(void **state) {
 	struct cuttle_model *model = tiny_model_open_healthy(2);
 	*state = model;
@@ -408,9 +529,10 @@ static int close_tiny(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_alone_and_beside),  cmocka_unit_test(test_greedy_is_likeliest),
-	    cmocka_unit_test(test_seeds_and_lengths), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_chat_prompt),       cmocka_unit_test(test_bias),
+	    cmocka_unit_test(test_alone_and_beside),   cmocka_unit_test(test_greedy_is_likeliest),
+	    cmocka_unit_test(test_seeds_and_lengths),  cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_chat_prompt),        cmocka_unit_test(test_bias),
+	    cmocka_unit_test(test_texts_of_a_grammar), cmocka_unit_test(test_ambiguous_without_end),
 	};
 	return cmocka_run_group_tests(tests, open_tiny, close_tiny);
 }

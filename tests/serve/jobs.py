@@ -8,6 +8,7 @@ prints why and ends with exit code 1.
 """
 import atexit
 import http.client
+import hashlib
 import json
 import os
 import random
@@ -247,6 +248,45 @@ def case_whole():
     server.stop()
     no_canary('state', RUN, 'log', 'ledger')
     check(name not in open('log').read(), 'an id is in the log')
+
+
+def case_schema():
+    """Jobs of a schema and of a grammar are the command's, byte for byte; one that will not do is refused with its place."""
+    make_ledger()
+    server = Server('--insecure-seed', '7')
+    schema = {'type': 'object', 'required': ['ward', 'age'],
+              'properties': {'ward': {'enum': ['A', 'B']}, 'age': {'type': 'integer', 'minimum': 0, 'maximum': 99}}}
+    text = json.dumps(schema, indent=2) + '\n'
+    compact = json.dumps(schema, separators=(',', ':'))
+    open('schema.json', 'w').write(text)
+    open('compact.json', 'w').write(compact)
+    open('answer.gbnf', 'w').write('root ::= ("yes" | "no") "!"\n')
+    patients = ''.join(json.dumps({'ward': 'AB'[i % 2], 'age': i, 'other': CANARY}) + '\n' for i in range(12)).encode()
+    for number, (member, value, option, file, data) in enumerate((('schema', text, '--schema', 'schema.json', patients),
+                                                                  ('schema', schema, '--schema', 'compact.json', patients),
+                                                                  ('grammar', open('answer.gbnf').read(), '--grammar', 'answer.gbnf', records(12)))):
+        job = server.create({**PLAN, member: value}, f'shaped-{number}')
+        name = job['id']
+        server.upload(name, data)
+        server.json('POST', f'/v1/jobs/{name}/start', 202)
+        server.wait(name)
+        command('generate', '-m', 'tiny.gguf', '--ledger', 'ledger', '--dataset', 'notes', '-N', '4', '-B', '3', '-n', '12', '--clip', '0.5',
+                '--insecure-seed', '7', '-i', '-', '-o', f'own{number}.jsonl', '-q', option, file, input=data)
+        for route, own in (('results', f'own{number}.jsonl'), ('receipt', f'own{number}.receipt.json')):
+            status, _, told = server.ask('GET', f'/v1/jobs/{name}/{route}')
+            check(status == 200 and told == open(own, 'rb').read(), f'{member} {route}: not the command\'s bytes')
+        receipt = json.loads(told)
+        sha256 = hashlib.sha256(open(file, 'rb').read()).hexdigest()
+        check(receipt[f'{member}_sha256'] == sha256 and receipt['command_sha256'] == job['fingerprint'], f'{receipt}')
+        server.json('DELETE', f'/v1/jobs/{name}', 204)
+    for plan, why in (({'schema': {'type': 'object', 'if': {}}}, '"/if"'), ({'grammar': 'root ::= other'}, 'line 1'),
+                      ({'schema': {'type': 'object'}, 'grammar': 'root ::= "a"'}, 'excludes'), ({'schema': '/etc/passwd'}, 'JSON'), ({'grammar': ''}, 'GBNF'),
+                      ({'schema': schema, 'stop': 'x'}, 'leave out --stop')):
+        asked = {'type': 'generate', 'dataset': 'notes', 'plan': {**PLAN, **plan}, 'dry_run': True}
+        told = server.error('POST', '/v1/jobs', 400, 'invalid_value', asked)['message']
+        check(why in told and '/proc' not in told and 'root:' not in told, told)
+    server.stop()
+    no_canary('state', RUN, 'log', 'ledger')
 
 
 def case_sanitize():

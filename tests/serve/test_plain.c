@@ -3,7 +3,9 @@
 // fails if a request is answered during the pause, or none behind it. It fails if a request has no
 // answer when the server stops, or if more wait or longer prompts are read than there is room for.
 // It fails if a request's stop strings, numbers or names are beyond their bounds, or if events that
-// wait for a slow client are sent in larger parts than its stream has room for.
+// wait for a slow client are sent in larger parts than its stream has room for. It fails if a
+// grammar or schema that cannot be followed is not refused by its member, if one is compiled again
+// while it is known, or if more of them are held than there may be.
 #include "serve/plain.h"
 #include "serve/plain_answer.h"
 #include "serve/http/stream.h"
@@ -11,8 +13,10 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,6 +31,7 @@ static struct {
 	unsigned code;
 	char error[64];
 	bool named;         /* the last refusal has a parameter */
+	char param[64];     /* it, or "" */
 	size_t sent_events; /* bytes of events */
 	size_t sends;
 } caught = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -96,6 +101,7 @@ void __wrap_http_fail(struct http_reply *reply, unsigned status, const char *typ
 	(void)type;
 	(void)format;
 	caught.named = param != NULL;
+	(void)snprintf(caught.param, sizeof caught.param, "%s", param ? param : "");
 	catch_reply(status, code);
 }
 
@@ -335,10 +341,185 @@ static void test_events_in_parts(void **state) {
 	assert_true(caught.sends > 1);
 }
 
+/* ---- grammars -------------------------------------------------------------------------------- */
+
+static json_t *parse(const char *text) {
+	json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+	assert_non_null(value);
+	return value;
+}
+
+static json_t *long_grammar(size_t size) {
+	char *text = malloc(size + 1);
+	assert_non_null(text);
+	(void)snprintf(text, size + 1, "root ::= \"a\" #%*s", (int)(size - 14), "");
+	memset(text + 14, '#', size - 14);
+	text[size] = 0;
+	json_t *value = json_string(text);
+	free(text);
+	return value;
+}
+
+/* What of formats, schemas and grammars is answered, and what is refused, when, and by which name.
+ */
+static void test_shapes_asked(void **state) {
+	static const struct {
+		const char *name, *value;
+		unsigned code;
+		bool later; /* it is not refused before it is compiled */
+	} asked[] = {
+	    {"grammar", "\"root ::= \\\"a\\\"\"", 200, true},
+	    {"grammar", "\"\"", 200, true},
+	    {"grammar", "null", 200, true},
+	    {"grammar", "\"root ::= b\"", 400, true},
+	    {"grammar", "1", 400, false},
+	    {"json_schema", "{\"type\":\"object\"}", 200, true},
+	    {"json_schema", "{\"if\":{}}", 400, true},
+	    {"json_schema", "\"{}\"", 400, false},
+	    {"response_format", "{\"type\":\"text\"}", 200, true},
+	    {"response_format", "{\"type\":\"json_object\"}", 200, true},
+	    {"response_format", "{\"type\":\"json_object\",\"schema\":{\"enum\":[1]}}", 200, true},
+	    {"response_format",
+	     "{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\",\"strict\":true,"
+	     "\"description\":\"d\",\"schema\":{\"enum\":[1]}}}",
+	     200, true},
+	    {"response_format", "{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\"}}", 400,
+	     false},
+	    {"response_format",
+	     "{\"type\":\"json_schema\",\"json_schema\":{\"schema\":{},\"magic\":1}}", 400, false},
+	    {"response_format", "{\"type\":\"json_schema\",\"schema\":{}}", 400, false},
+	    {"response_format", "{\"type\":\"text\",\"schema\":{}}", 400, false},
+	    {"response_format", "{\"type\":\"xml\"}", 400, false},
+	    {"response_format", "\"json_object\"", 400, false}};
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct plain_params params = {.model = model, .name = "tiny", .slots = 2};
+	struct plain *plain;
+	(void)state;
+	assert_int_equal(plain_open(&params, &plain, &error), CUTTLE_OK);
+	const struct http_table table = plain_table(plain);
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+		ask_with(&table, asked[i].name, parse(asked[i].value));
+		assert_int_equal(caught.later, asked[i].later);
+		if (caught.later) assert_true(was_sent());
+		assert_int_equal(caught.code, asked[i].code);
+		if (asked[i].code == 200) continue;
+		assert_string_equal(caught.param, asked[i].name);
+		assert_string_equal(caught.error,
+		                    asked[i].later ? "invalid_grammar" : "invalid_value");
+	}
+	ask_with(&table, "grammar", long_grammar(PLAIN_SHAPE_BYTES));
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	ask_with(&table, "grammar", long_grammar(PLAIN_SHAPE_BYTES + 1));
+	assert_false(caught.later);
+	assert_string_equal(caught.param, "grammar");
+	// One of them, not two.
+	ask_body(&table,
+	         parse("{\"prompt\":\"a\",\"grammar\":\"root ::= \\\"a\\\"\",\"json_schema\":{}}"));
+	assert_false(caught.later);
+	assert_int_equal(caught.code, 400);
+	ask_body(&table, parse("{\"prompt\":\"a\",\"grammar\":\"\",\"response_format\":{\"type\":"
+	                       "\"text\"},\"json_schema\":{\"enum\":[1]}}"));
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	// None is compiled for a request of a pause, or of the end.
+	plain_pause(plain, true);
+	ask_with(&table, "grammar", parse("\"root ::= \\\"a\\\"\""));
+	assert_false(caught.later);
+	assert_int_equal(caught.code, 503);
+	plain_pause(plain, false);
+	plain_stop(plain);
+	plain_close(&plain);
+	cuttle_model_free(&model);
+}
+
+static struct plain_shape shape_of(char *text) {
+	return (struct plain_shape){.text = text, .size = strlen(text), .param = "grammar"};
+}
+
+struct taking {
+	struct plain_shapes *shapes;
+	struct plain_shape shape;
+	struct plain_follow *follow;
+	enum cuttle_status status;
+	atomic_bool taken;
+};
+
+static void *take_shape(void *user) {
+	struct taking *taking = user;
+	struct cuttle_error error;
+	taking->status = plain_shapes_take(taking->shapes, &taking->shape, &taking->follow, &error);
+	taking->taken = true;
+	return NULL;
+}
+
+/* The same one is the same; one more than there may be waits for another's end, or for the stop. */
+static void test_shapes_kept(void **state) {
+	char texts[PLAIN_SHAPES + 2][32];
+	struct plain_follow *follows[PLAIN_SHAPES], *again;
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_slots *slots;
+	pthread_t thread;
+	(void)state;
+	assert_int_equal(cuttle_slots_make(model, 1, 0, &slots, &error), CUTTLE_OK);
+	struct plain_shapes *shapes = plain_shapes_new(slots);
+	assert_non_null(shapes);
+	for (size_t i = 0; i < PLAIN_SHAPES + 2; i++)
+		(void)snprintf(texts[i], sizeof texts[i], "root ::= \"%zu\"", i);
+	for (size_t i = 0; i < PLAIN_SHAPES; i++) {
+		const struct plain_shape shape = shape_of(texts[i]);
+		assert_int_equal(plain_shapes_take(shapes, &shape, &follows[i], &error), CUTTLE_OK);
+		assert_int_equal(plain_shapes_take(shapes, &shape, &again, &error), CUTTLE_OK);
+		assert_ptr_equal(again, follows[i]);
+		assert_non_null(plain_follow_grammar(again));
+		plain_follow_end(again);
+		for (size_t j = 0; j < i; j++) assert_ptr_not_equal(follows[i], follows[j]);
+	}
+	struct taking taking = {.shapes = shapes, .shape = shape_of(texts[PLAIN_SHAPES])};
+	assert_int_equal(pthread_create(&thread, NULL, take_shape, &taking), 0);
+	(void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	assert_false(taking.taken);
+	plain_follow_end(follows[3]);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(taking.status, CUTTLE_OK);
+	assert_ptr_equal(taking.follow, follows[3]);
+	// A schema of the same bytes is another one; and nobody waits when the server stops.
+	taking = (struct taking){.shapes = shapes, .shape = shape_of(texts[0])};
+	taking.shape.schema = true;
+	assert_int_equal(pthread_create(&thread, NULL, take_shape, &taking), 0);
+	(void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	assert_false(taking.taken);
+	plain_shapes_stop(shapes);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(taking.status, CUTTLE_PARTIAL);
+	for (size_t i = 0; i < PLAIN_SHAPES; i++) plain_follow_end(follows[i]);
+	// What nobody uses is still there; what was given up is refused.
+	struct plain_shape shape = shape_of(texts[1]);
+	assert_int_equal(plain_shapes_take(shapes, &shape, &again, &error), CUTTLE_OK);
+	assert_ptr_equal(again, follows[1]);
+	plain_follow_lost(again);
+	plain_follow_end(again);
+	assert_int_equal(plain_shapes_take(shapes, &shape, &again, &error), CUTTLE_INPUT);
+	assert_string_equal(error.message, PLAIN_LOST);
+	// And its place serves another.
+	for (size_t i = 0; i < PLAIN_SHAPES + 2; i++) {
+		shape = shape_of(texts[i]);
+		if (i == 1) continue;
+		assert_int_equal(plain_shapes_take(shapes, &shape, &again, &error), CUTTLE_OK);
+		plain_follow_end(again);
+	}
+	plain_shapes_free(shapes);
+	cuttle_slots_free(&slots);
+	cuttle_model_free(&model);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_pause), cmocka_unit_test(test_queue),
-	    cmocka_unit_test(test_long_prompt), cmocka_unit_test(test_bounds),
-	    cmocka_unit_test(test_events_in_parts)};
+	    cmocka_unit_test(test_pause),           cmocka_unit_test(test_queue),
+	    cmocka_unit_test(test_long_prompt),     cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_events_in_parts), cmocka_unit_test(test_shapes_asked),
+	    cmocka_unit_test(test_shapes_kept)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,37 @@ static void a_command_has_nothing_of_the_servers(void **state) {
 	free(result.answer);
 }
 
+/* The file is there, whole and as often as it is asked for, and nothing else is behind it. */
+static void a_file_is_the_requests(void **state) {
+	static char file[70000];
+	const char *const words[] = {
+	    "sh", "-c", "cat " RUNNER_FILE " " RUNNER_FILE "; cat; ls /proc/self/fd | wc -l", NULL};
+	struct runner runner = RUNNER_NONE;
+	struct runner_result result;
+	struct runner_request request = {
+	    .program = "/bin/sh", .words = words, .file = file, .file_size = sizeof file};
+	(void)state;
+	memset(file, 'f', sizeof file);
+	const int open_here = dup(STDERR_FILENO), other = dup(STDERR_FILENO);
+	for (int round = 0; round < 2; round++) {
+		// The second time the file in memory is descriptor 3 here, too, where that is free.
+		if (round) (void)close(open_here);
+		assert_int_equal(vault_read(&vault, "job_a", &request.input, NULL), CUTTLE_OK);
+		assert_int_equal(runner_run(&runner, &request, &result, NULL), CUTTLE_OK);
+		vault_close(&request.input);
+		assert_int_equal(result.code, 0);
+		const size_t size = 2 * sizeof file;
+		assert_true(strlen(result.answer) > size);
+		assert_memory_equal(result.answer, file, sizeof file);
+		assert_memory_equal(result.answer + sizeof file, file, sizeof file);
+		// 0, 1, 2, the file, and the folder that ls reads.
+		assert_memory_equal(result.answer + size, "text", 4);
+		assert_int_equal(atoi(result.answer + size + 4), 5);
+		free(result.answer);
+	}
+	(void)close(other);
+}
+
 /* Counts lines and their bytes. */
 static void count_line(void *user, const char *line) {
 	size_t *const counted = user;
@@ -147,6 +178,7 @@ static void a_lost_input_is_not_its_end(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_signal_is_the_commands),
+	    cmocka_unit_test(a_file_is_the_requests),
 	    cmocka_unit_test(a_command_has_nothing_of_the_servers),
 	    cmocka_unit_test(what_it_says_is_bounded),
 	    cmocka_unit_test(a_lost_input_is_not_its_end),

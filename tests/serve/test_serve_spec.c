@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/jobs/spec.c. It fails if a request becomes other words than it says. It fails if one
 // gives the command a path, an option of the machine or a seed. It fails if a value hides an
-// option, or if a limit of its bytes or items is passed.
+// option, or if a limit of its bytes or items is passed. It fails if the text of a grammar or
+// schema is among the words, or is changed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,71 @@ static void requests_become_words(void **state) {
 	        "plan.stop");
 	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"stop\":[\"a\",\"\"]}}",
 	        "invalid_value", "plan.stop");
+}
+
+/* Asserts the words and the file of a plan with this one member, which is taken. */
+static void accepts_file(const char *name, json_t *value, const char *words, const char *file) {
+	json_t *request =
+	    json_pack("{s:s,s:s,s:{s:o}}", "type", "generate", "dataset", "d", "plan", name, value);
+	struct spec spec;
+	struct spec_fault fault;
+	char joined[256] = "";
+	assert_true(spec_read(request, &spec, &fault));
+	json_decref(request);
+	for (size_t i = 0; i < spec.count; i++) {
+		(void)strncat(joined, i ? "|" : "", sizeof joined - strlen(joined) - 1);
+		(void)strncat(joined, spec.words[i], sizeof joined - strlen(joined) - 1);
+	}
+	assert_string_equal(joined, words);
+	assert_int_equal(spec.file_size, strlen(file));
+	assert_memory_equal(spec.file, file, spec.file_size);
+	spec_free(&spec);
+	assert_null(spec.file);
+}
+
+static json_t *text_of_size(size_t size) {
+	char *text = malloc(size + 1);
+	assert_non_null(text);
+	memset(text, '#', size);
+	text[size] = 0;
+	json_t *value = json_string(text);
+	free(text);
+	return value;
+}
+
+/* A grammar is a file to the command, of one name for all; so no text of it is a path or a word. */
+static void texts_become_a_file(void **state) {
+	static const char grammar[] = "--dataset|d|--grammar|/proc/self/fd/3",
+	                  schema[] = "--dataset|d|--schema|/proc/self/fd/3";
+	struct spec_fault fault;
+	struct spec spec;
+	(void)state;
+	accepts_file("grammar", json_string("root ::= \"a\"\n"), grammar, "root ::= \"a\"\n");
+	accepts_file("grammar", json_string("/etc/passwd"), grammar, "/etc/passwd");
+	accepts_file("schema", json_string(" {\"b\": 1.50, \"a\": 2}\n"), schema,
+	             " {\"b\": 1.50, \"a\": 2}\n");
+	accepts_file("schema", json_pack("{s:i,s:[i,i]}", "b", 1, "a", 2, 3), schema,
+	             "{\"b\":1,\"a\":[2,3]}");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"grammar\":{}}}",
+	        "invalid_value", "plan.grammar");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"grammar\":\"\"}}",
+	        "invalid_value", "plan.grammar");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"schema\":[1]}}",
+	        "invalid_value", "plan.schema");
+	refuses(
+	    "{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"schema\":{},\"grammar\":\"a\"}"
+	    "}",
+	    "invalid_value", "plan.grammar");
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"grammar\":\"a\"}}",
+	        "unsupported_parameter", "plan.grammar");
+	for (size_t more = 0; more <= 1; more++) {
+		json_t *request = json_pack("{s:s,s:s,s:{s:o}}", "type", "generate", "dataset", "d",
+		                            "plan", "grammar", text_of_size(SPEC_FILE + more));
+		const bool good = spec_read(request, &spec, &fault);
+		assert_int_equal(good, !more);
+		if (good) spec_free(&spec);
+		json_decref(request);
+	}
 }
 
 /* A value that looks like an option stays one word behind its own. */
@@ -301,6 +367,7 @@ static void members_belong_to_their_type(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(requests_become_words),
+	    cmocka_unit_test(texts_become_a_file),
 	    cmocka_unit_test(values_stay_values),
 	    cmocka_unit_test(no_member_names_a_path),
 	    cmocka_unit_test(wrong_values_are_refused),

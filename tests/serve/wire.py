@@ -458,7 +458,11 @@ def case_refusals():
             ("temperature", {"prompt": "a", "temperature": 3}, 400, "invalid_value", "temperature"),
             ("min_p", {"prompt": "a", "min_p": 0.05}, 400, "unsupported_parameter", "min_p"),
             ("tools", {"prompt": "a", "logit_bias": {"1": 2}}, 400, "unsupported_parameter", "logit_bias"),
-            ("format", {"prompt": "a", "response_format": {"type": "json_object"}}, 400, "unsupported_parameter", "response_format"),
+            ("format", {"prompt": "a", "response_format": {"type": "xml"}}, 400, "invalid_value", "response_format"),
+            ("schema", {"prompt": "a", "response_format": {"type": "json_schema", "json_schema": {"schema": {"if": {}}}}}, 400, "invalid_grammar",
+             "response_format"),
+            ("grammar", {"prompt": "a", "grammar": "root ::= other"}, 400, "invalid_grammar", "grammar"),
+            ("two grammars", {"prompt": "a", "grammar": "root ::= [a]", "json_schema": {}}, 400, "invalid_value", "grammar"),
             ("temperature as text", {"prompt": "a", "temperature": "1"}, 400, "invalid_value", "temperature"),
             ("top_p", {"prompt": "a", "top_p": 0}, 400, "invalid_value", "top_p"),
             ("tokens", {"prompt": "a", "max_tokens": 0}, 400, "invalid_value", "max_tokens"),
@@ -500,6 +504,96 @@ def case_refusals():
     check_error(get(b"/v1/completions"), 405, "method_not_allowed")
     check_error(post(b"/health", b""), 405, "method_not_allowed")
     answer(get(b"/health"))
+
+
+PATIENT = {"type": "object", "required": ["name", "age", "ward"],
+           "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]{1,8}$"}, "age": {"type": "integer", "minimum": 18, "maximum": 99},
+                          "ward": {"enum": ["A", "B", None]}}}
+# So many ways to read each letter that nobody follows them.
+AMBIGUOUS = """root ::= x{200,}
+x ::= [a-z] x? y | [a-m] y x | [n-z] y y x | [aeiou] x x | [ ] x
+y ::= [a-z] | [a-f] x y | [g-z ] y x?  | [b-y] z
+z ::= [a-z ] x | [aeiou] z z? | "q"
+"""
+
+
+def is_patient(text):
+    """Whether it is one of PATIENT, in the form that the server writes."""
+    value = json.loads(text)
+    return (list(value) == ["name", "age", "ward"] and re.fullmatch("[A-Z][a-z]{1,8}", value["name"]) and 18 <= value["age"] <= 99
+            and value["ward"] in ("A", "B", None) and json.dumps(value) == text)
+
+
+def case_grammars():
+    """Texts of a schema fit it, those of a grammar are of it, in streams too; what is cut is a beginning of one."""
+    ask = {"prompt": "a", "max_tokens": 200}
+    strict = {"type": "json_schema", "json_schema": {"name": "patient", "strict": True, "schema": PATIENT}}
+    seen = {}
+
+    def complete(path=b"/v1/completions", **more):
+        choice = json.loads(answer(post(path, {**ask, **more}))[1])["choices"][0]
+        return choice["message"]["content"] if "message" in choice else choice["text"], choice["finish_reason"]
+
+    def ask_seed(number):
+        seen[number] = complete(seed=number, response_format=strict)
+
+    # Two at a time of one schema, and others of none between.
+    threads = [threading.Thread(target=ask_seed, args=(number,)) for number in range(12)]
+    threads += [threading.Thread(target=complete, kwargs={"max_tokens": 20}) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(seen) != 12:
+        fail(f"no answers: {seen}")
+    for number, (text, finish) in seen.items():
+        if finish != "stop" or not is_patient(text):
+            fail(f"{text!r} is none of the schema ({finish})")
+        if complete(seed=number, json_schema=PATIENT)[0] != text:
+            fail("json_schema is another than response_format")
+        if number % 4:
+            continue
+        cut, finish = complete(seed=number, response_format=strict, max_tokens=15)
+        if finish != "length" or not text.startswith(cut) or len(cut) < 8:
+            fail(f"cut: {cut!r} of {text!r} ({finish})")
+        body = answer(post(b"/v1/completions", dict(ask, seed=number, response_format=strict, stream=True)))[1]
+        parts = [c["choices"][0] for c in events(body)]
+        if "".join(part["text"] for part in parts) != text or parts[-1]["finish_reason"] != "stop":
+            fail(f"the stream of {text!r}: {parts}")
+    chat = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 100}
+    message = json.loads(answer(post(b"/v1/chat/completions", dict(chat, response_format=strict)))[1])["choices"][0]["message"]["content"]
+    if not is_patient(message):
+        fail(f"chat: {message!r}")
+    llama = json.loads(answer(post(b"/completion", {"prompt": "ab", "n_predict": 9, "grammar": 'root ::= ("yes" | "no") "!"'}))[1])
+    if llama["content"] not in ("yes!", "no!") or llama["stop_type"] != "eos":
+        fail(f"llama: {llama}")
+    text, finish = complete(response_format={"type": "json_object"}, stop=["}"])
+    if not text.startswith("{"):
+        fail(f"an object: {text!r} ({finish})")
+    # What asks for nothing, changes nothing.
+    if complete(seed=1, max_tokens=9, grammar="") != complete(seed=1, max_tokens=9):
+        fail("an empty grammar is one")
+    # Without end: refused, soon, whole and in a stream, and nobody else waits for it.
+    began = time.monotonic()
+    error = check_error(post(b"/v1/completions", dict(ask, max_tokens=400, grammar=AMBIGUOUS)), 400, "invalid_grammar")
+    check_error(post(b"/v1/completions", dict(ask, max_tokens=400, grammar=AMBIGUOUS)), 400, "invalid_grammar")
+    body = answer(post(b"/v1/completions", dict(ask, max_tokens=400, grammar=AMBIGUOUS + "#", stream=True)))[1]
+    if error["param"] != "grammar" or b"invalid_grammar" not in body:
+        fail(f"ambiguous: {error} {body[-200:]!r}")
+    if time.monotonic() - began > (60 if os.environ.get("CUTTLE_TEST_ASAN") else 10):
+        fail(f"it took {time.monotonic() - began:.1f} s to refuse what nobody can follow")
+    # More of them at once than are held.
+    def ask_number(number):
+        seen[number] = complete(grammar=f'root ::= "{number}" [a-z]{{20}}')[0]
+
+    seen.clear()
+    threads = [threading.Thread(target=ask_number, args=(number,)) for number in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if not all(re.fullmatch(f"{number}[a-z]{{20}}", seen.get(number, "")) for number in range(24)):
+        fail(f"many grammars: {seen}")
 
 
 def case_nothing():

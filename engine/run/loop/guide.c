@@ -42,6 +42,7 @@ struct guided {
 struct guide {
 	const struct vocab *vocab;
 	bool goes_on;
+	bool bounded;     /* guide_new_bounded */
 	uint8_t *allowed; /* [vocabulary] */
 	struct guided *texts;
 	struct guiding *grammars; /* as many as texts */
@@ -116,7 +117,9 @@ static struct guiding *find_grammar(struct guide *guide, const struct cuttle_gra
 	struct guiding *of = place_of_grammar(guide, grammar);
 	if (of->grammar == grammar) return of;
 	forget_grammar(of);
-	const size_t bytes = of == guide->grammars ? 0 : FURTHER_BYTES;
+	const size_t bytes = guide->bounded          ? GUIDE_BYTES / 2
+	                     : of == guide->grammars ? 0
+	                                             : FURTHER_BYTES;
 	if (automaton_new(grammar, bytes, &of->automaton, NULL) ||
 	    mask_new(of->automaton, guide->vocab, bytes, &of->mask, NULL)) {
 		forget_grammar(of);
@@ -124,6 +127,20 @@ static struct guiding *find_grammar(struct guide *guide, const struct cuttle_gra
 	}
 	of->grammar = grammar;
 	return of;
+}
+
+enum cuttle_status guide_new_bounded(const struct cuttle_grammar *grammar,
+                                     const struct vocab *vocab, size_t texts, struct guide **out,
+                                     struct cuttle_error *error) {
+	enum cuttle_status status = guide_new(vocab, texts, false, out, error);
+	if (status) return status;
+	(*out)->bounded = true;
+	const struct guiding *of = find_grammar(*out, grammar);
+	status = of ? mask_check(of->automaton, vocab, error)
+	            : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (status) guide_free(out);
+	else automaton_ration(of->automaton, GUIDE_RATIONS, GUIDE_RATIONS);
+	return status;
 }
 
 bool guide_begin(struct guide *guide, size_t number, const struct cuttle_grammar *grammar) {
@@ -207,28 +224,55 @@ static bool has_spent(const struct guided *text, const struct transcript *transc
 	                          : transcript_is_spent(transcript);
 }
 
-bool guide_next(struct guide *guide, size_t number, const struct transcript *transcript,
-                struct guide_step *step) {
-	REQUIRE(number < guide->count && guide->texts[number].of);
-	struct guided *text = &guide->texts[number];
-	const uint64_t f = transcript_free_left(transcript);
-	REQUIRE(automaton_distance(text->of->automaton, text->state) < f);
+/* Whether a token stands in the queue, which is filled if it can be. */
+static bool take_queued(struct guide *guide, struct guided *text, struct guide_step *step) {
 	*step = (struct guide_step){.forced = -1};
 	if (text->taken == text->queued) queue_forced(guide, text);
 	text->forced = true;
-	if (text->taken < text->queued) {
-		step->forced = text->queue[text->taken];
-		return true;
-	}
+	if (text->taken < text->queued) step->forced = text->queue[text->taken];
+	return step->forced >= 0;
+}
+
+static void take_answer(struct guide *guide, struct guided *text, const struct mask_answer *answer,
+                        struct guide_step *step) {
+	// Tokens that end a text are all the same end.
+	if (answer->count == 1 || !answer->going) step->forced = first_allowed(guide, answer);
+	else spread_allowed(guide, answer->bits);
+	text->forced = step->forced >= 0;
+	step->allowed = text->forced ? NULL : guide->allowed;
+}
+
+bool guide_next(struct guide *guide, size_t number, const struct transcript *transcript,
+                struct guide_step *step) {
+	REQUIRE(number < guide->count && guide->texts[number].of && !guide->bounded);
+	struct guided *text = &guide->texts[number];
+	const uint64_t f = transcript_free_left(transcript);
+	REQUIRE(automaton_distance(text->of->automaton, text->state) < f);
+	if (take_queued(guide, text, step)) return true;
 	struct mask_answer answer;
 	const bool closes = has_spent(text, transcript) && !guide->goes_on;
 	if (!(closes ? ask_closing(text, &answer) : ask_tokens(text, f, &answer))) return false;
-	// Tokens that end a text are all the same end.
-	if (answer.count == 1 || !answer.going) step->forced = first_allowed(guide, &answer);
-	else spread_allowed(guide, answer.bits);
-	text->forced = step->forced >= 0;
-	step->allowed = text->forced ? NULL : guide->allowed;
+	take_answer(guide, text, &answer, step);
 	return true;
+}
+
+bool guide_any(struct guide *guide, size_t number, struct guide_step *step) {
+	REQUIRE(number < guide->count && guide->texts[number].of && guide->bounded);
+	struct guided *text = &guide->texts[number];
+	struct automaton *automaton = text->of->automaton;
+	struct mask_answer answer;
+	automaton_ration(automaton, GUIDE_RATION, GUIDE_RATIONS);
+	// What follows a state that is none is no text of the grammar.
+	if (automaton_failed(automaton)) return false;
+	if (take_queued(guide, text, step)) return !automaton_failed(automaton);
+	if (automaton_failed(automaton) || !mask_tokens(text->of->mask, text->state, &answer))
+		return false;
+	take_answer(guide, text, &answer, step);
+	return true;
+}
+
+bool guide_starved(const struct guide *guide) {
+	return automaton_starved(guide->grammars->automaton);
 }
 
 void guide_took(struct guide *guide, size_t number, int32_t token) {

@@ -17,6 +17,12 @@
 #include "engine/cuttle/grammar.h"
 #include "engine/run/loop/transcript.h"
 
+enum {
+	GUIDE_BYTES = 32 << 20, /* for the states and masks of a guide of guide_new_bounded */
+	GUIDE_RATION = 200000,  /* units of work it may spend for each token, see automaton.h */
+	GUIDE_RATIONS = 4000000 /* of those that were not spent so many are kept */
+};
+
 struct guide;
 
 struct guide_step {
@@ -28,6 +34,12 @@ struct guide_step {
  * caller frees *guide, NULL on failure. NOMEM. */
 enum cuttle_status guide_new(const struct vocab *vocab, size_t texts, bool goes_on,
                              struct guide **guide, struct cuttle_error *error);
+/* For texts of one grammar, a stranger's, and guide_any alone: its memory is GUIDE_BYTES and a few
+ * times the vocabulary's, and its work is rationed. The grammar must outlive the guide. MODEL: as
+ * mask_check. NOMEM. */
+enum cuttle_status guide_new_bounded(const struct cuttle_grammar *grammar,
+                                     const struct vocab *vocab, size_t texts, struct guide **guide,
+                                     struct cuttle_error *error);
 /* NULL is fine. */
 void guide_free(struct guide **guide);
 
@@ -39,7 +51,14 @@ bool guide_begin(struct guide *guide, size_t text, const struct cuttle_grammar *
 bool guide_next(struct guide *guide, size_t text, const struct transcript *transcript,
                 struct guide_step *step);
 
-/* This token came: one of those of guide_next. */
+/* What may come next in a text that may be cut anywhere, so that no thought is given to its end.
+ * The same again if asked again. False: out of memory, or guide_starved. */
+bool guide_any(struct guide *guide, size_t text, struct guide_step *step);
+/* Whether the grammar is so ambiguous that following it asks for more work than a guide of
+ * guide_new_bounded does. It stays so for all its texts. */
+bool guide_starved(const struct guide *guide);
+
+/* This token came: one of those of guide_next or guide_any. */
 void guide_took(struct guide *guide, size_t text, int32_t token);
 
 /* Whether T tokens were spent before the text was at an end, so that it was brought there. */

@@ -11,6 +11,7 @@
 #include "engine/run/plan/plan.h"
 #include "engine/run/plan/prompt.h"
 #include "engine/run/plan/seeded.h"
+#include "engine/run/loop/guide.h"
 #include "engine/run/loop/learn.h"
 #include "engine/run/loop/slots_draw.h"
 #include "engine/status.h"
@@ -24,8 +25,15 @@ struct slot {
 	struct slots_rule rule;
 	struct seeded seeded;
 	bool is_seeded;
-	uint32_t left;   /* tokens that may still be drawn */
-	bool opens_text; /* no token of a text that begins for itself was drawn */
+	uint32_t left;       /* tokens that may still be drawn */
+	bool opens_text;     /* no token of a text that begins for itself was drawn */
+	struct guide *guide; /* of its grammar; NULL = any text */
+};
+
+struct cuttle_slots_grammar {
+	struct guide *guide; /* its text i is that of slot i */
+	const struct cuttle_grammar *grammar;
+	const struct cuttle_slots *slots;
 };
 
 struct cuttle_slots {
@@ -117,6 +125,28 @@ uint32_t cuttle_slots_context(const struct cuttle_slots *slots) {
 	return (uint32_t)slots->context;
 }
 
+enum cuttle_status cuttle_slots_grammar_make(const struct cuttle_slots *slots,
+                                             const struct cuttle_grammar *grammar,
+                                             struct cuttle_slots_grammar **out,
+                                             struct cuttle_error *error) {
+	REQUIRE(slots && grammar && out);
+	struct cuttle_slots_grammar *made = *out = calloc(1, sizeof *made);
+	if (!made) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	made->slots = slots;
+	made->grammar = grammar;
+	const enum cuttle_status status =
+	    guide_new_bounded(grammar, slots->model->vocab, slots->count, &made->guide, error);
+	if (status) cuttle_slots_grammar_free(out);
+	return status;
+}
+
+void cuttle_slots_grammar_free(struct cuttle_slots_grammar **grammar) {
+	if (!grammar || !*grammar) return;
+	guide_free(&(*grammar)->guide);
+	free(*grammar);
+	*grammar = NULL;
+}
+
 static enum cuttle_status check_prompt(const struct cuttle_slots *slots, const int32_t *ids,
                                        size_t count, const struct cuttle_slot_params *p,
                                        struct cuttle_error *error) {
@@ -175,6 +205,16 @@ enum cuttle_status cuttle_slots_add(struct cuttle_slots *slots, const int32_t *i
 	                                 .is_seeded = params.seeded,
 	                                 .left = params.tokens,
 	                                 .opens_text = params.opens_text};
+	if (params.grammar) {
+		REQUIRE(params.grammar->slots == slots);
+		slots->all[slot].guide = params.grammar->guide;
+		// Masks are of the bytes that a token has inside a text.
+		slots->all[slot].opens_text = false;
+		// The grammar is ready, so that this cannot fail.
+		const struct cuttle_slots_grammar *const of = params.grammar;
+		const bool began = guide_begin(of->guide, slot, of->grammar);
+		REQUIRE(began);
+	}
 	*out = slot;
 	return CUTTLE_OK;
 }
@@ -192,15 +232,29 @@ size_t cuttle_slots_busy(const struct cuttle_slots *slots) {
 	return busy;
 }
 
-static enum dp_status draw_in_slot(struct cuttle_slots *slots, size_t number) {
+static enum dp_status draw_in_slot(struct cuttle_slots *slots, size_t number,
+                                   const uint8_t *allowed) {
 	struct slot *const slot = &slots->all[number];
 	const struct dp_random random =
 	    slot->is_seeded ? seeded_random(&slot->seeded) : dp_random_system();
 	const enum dp_status status = slots_draw(
 	    &slots->drawer, &slot->rule, slots->source.public_row(slots->source.self, number),
-	    &random, &slots->next[number]);
+	    allowed, &random, &slots->next[number]);
 	slot->seeded.step++;
 	slot->seeded.counter = 0;
+	return status;
+}
+
+/* Sets the slot's next token, drawn or forced. *lost: the grammar cannot be followed. */
+static enum dp_status choose_in_slot(struct cuttle_slots *slots, size_t number, bool *lost) {
+	struct guide *const guide = slots->all[number].guide;
+	struct guide_step step = {.forced = -1};
+	enum dp_status status = DP_OK;
+	*lost = guide && !guide_any(guide, number, &step);
+	if (*lost) return DP_OK;
+	if (step.forced >= 0) slots->next[number] = step.forced;
+	else status = draw_in_slot(slots, number, step.allowed);
+	if (guide && !status) guide_took(guide, number, slots->next[number]);
 	return status;
 }
 
@@ -230,9 +284,12 @@ enum cuttle_status cuttle_slots_step(struct cuttle_slots *slots,
 	slots->source.public_logits(slots->source.self);
 	for (size_t i = 0; i < slots->count; i++) {
 		if (!slots->all[i].busy) continue;
-		const enum dp_status drawn = draw_in_slot(slots, i);
+		bool lost;
+		const enum dp_status drawn = choose_in_slot(slots, i, &lost);
 		if (drawn) return plan_status(drawn, error);
-		const struct cuttle_slot_token spelt = spell_token(slots, i);
+		const struct cuttle_slot_token spelt =
+		    lost ? (struct cuttle_slot_token){.bytes = "", .last = true, .lost = true}
+		         : spell_token(slots, i);
 		if (token(user, i, &spelt) || spelt.last) cuttle_slots_drop(slots, i);
 	}
 	slots->source.append(slots->source.self, slots->next);

@@ -3,6 +3,7 @@
 // temperature, and is cut again to the likeliest that have the share p.
 #include "engine/run/loop/slots_draw.h"
 
+#include "base/misuse.h"
 #include "dp/draw.h"
 #include "dp/topk.h"
 #include "engine/status.h"
@@ -18,7 +19,8 @@ static bool lay_out_drawer(struct slots_drawer *d, struct region *region, size_t
 	    {(void **)&d->tokens, sizeof *d->tokens}, {(void **)&d->logits, sizeof *d->logits},
 	    {(void **)&d->fixed, sizeof *d->fixed},   {(void **)&d->heap, sizeof *d->heap},
 	    {(void **)&d->chosen, sizeof *d->chosen}, {(void **)&d->kept, sizeof *d->kept},
-	    {(void **)&d->law, sizeof *d->law},       {(void **)&d->weights, sizeof *d->weights}};
+	    {(void **)&d->law, sizeof *d->law},       {(void **)&d->weights, sizeof *d->weights},
+	    {(void **)&d->some, sizeof *d->some}};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (region) *parts[i].place = region_carve(region, d->count * parts[i].bytes);
 		else if (!region_add(total, d->count, parts[i].bytes)) return false;
@@ -49,26 +51,41 @@ void slots_drawer_free(struct slots_drawer *drawer) {
 	free(drawer->shift);
 }
 
-/* The logits of the tokens that may be drawn; those that are not finite become the least. */
-static void take_logits(struct slots_drawer *d, const float *row) {
+/* What is drawn from: tokens[count], whose logits are in the drawer. */
+struct offered {
+	const int32_t *tokens;
+	size_t count;
+};
+
+static struct offered offer_tokens(struct slots_drawer *d, const uint8_t *allowed) {
+	struct offered offered = {d->some, 0};
+	if (!allowed) return (struct offered){d->tokens, d->count};
+	for (size_t i = 0; i < d->count; i++)
+		if (allowed[d->tokens[i]]) d->some[offered.count++] = d->tokens[i];
+	REQUIRE(offered.count);
+	return offered;
+}
+
+/* Takes their logits; those that are not finite become the least. */
+static void take_logits(struct slots_drawer *d, const struct offered *offered, const float *row) {
+	const int32_t *const tokens = offered->tokens;
 	float least = INFINITY;
-	for (size_t i = 0; i < d->count; i++) {
-		d->logits[i] = row[d->tokens[i]];
-		if (d->shift)
-			d->logits[i] += ldexpf((float)d->shift[d->tokens[i]], -SLOTS_SHIFT_BITS);
+	for (size_t i = 0; i < offered->count; i++) {
+		d->logits[i] = row[tokens[i]];
+		if (d->shift) d->logits[i] += ldexpf((float)d->shift[tokens[i]], -SLOTS_SHIFT_BITS);
 		if (isfinite(d->logits[i]) && d->logits[i] < least) least = d->logits[i];
 	}
-	for (size_t i = 0; i < d->count; i++)
+	for (size_t i = 0; i < offered->count; i++)
 		if (!isfinite(d->logits[i])) d->logits[i] = isfinite(least) ? least : 0;
 }
 
 /* Chooses the k likeliest and those as likely as the last of them. */
-static size_t choose_likeliest(struct slots_drawer *d, uint32_t k) {
-	for (size_t i = 0; i < d->count; i++) {
+static size_t choose_likeliest(struct slots_drawer *d, size_t count, uint32_t k) {
+	for (size_t i = 0; i < count; i++) {
 		const float most = 16384, logit = d->logits[i]; /* 2^26 units */
 		d->fixed[i] = (int32_t)lrintf(fmaxf(-most, fminf(most, logit)) * 4096);
 	}
-	return dp_topk(d->fixed, NULL, d->count, k, 1, 0, d->heap, d->chosen);
+	return dp_topk(d->fixed, NULL, count, k, 1, 0, d->heap, d->chosen);
 }
 
 /* One of the weights that may be kept, for sorting. */
@@ -102,21 +119,22 @@ static void cut_tail(struct slots_drawer *d, size_t n, double p) {
 	free(sorted);
 }
 
-static size_t find_likeliest_logit(const struct slots_drawer *d) {
+static size_t find_likeliest_logit(const struct slots_drawer *d, size_t count) {
 	size_t best = 0;
-	for (size_t i = 1; i < d->count; i++)
+	for (size_t i = 1; i < count; i++)
 		if (d->logits[i] > d->logits[best]) best = i;
 	return best;
 }
 
 enum dp_status slots_draw(struct slots_drawer *d, const struct slots_rule *rule, const float *row,
-                          const struct dp_random *random, int32_t *token) {
-	take_logits(d, row);
+                          const uint8_t *allowed, const struct dp_random *random, int32_t *token) {
+	const struct offered offered = offer_tokens(d, allowed);
+	take_logits(d, &offered, row);
 	if (!rule->drawn) {
-		*token = d->tokens[find_likeliest_logit(d)];
+		*token = offered.tokens[find_likeliest_logit(d, offered.count)];
 		return DP_OK;
 	}
-	const size_t n = choose_likeliest(d, rule->top_k);
+	const size_t n = choose_likeliest(d, offered.count, rule->top_k);
 	for (size_t i = 0; i < n; i++) d->kept[i] = d->logits[d->chosen[i]];
 	// All logits are finite here, so a law comes out.
 	(void)dp_rowlaw_make(&rule->rowlaw, d->kept, n, d->law);
@@ -124,6 +142,6 @@ enum dp_status slots_draw(struct slots_drawer *d, const struct slots_rule *rule,
 	if (rule->top_p < 1) cut_tail(d, n, rule->top_p);
 	size_t index;
 	const enum dp_status status = dp_draw(d->weights, n, random, &index);
-	if (!status) *token = d->tokens[d->chosen[index]];
+	if (!status) *token = offered.tokens[d->chosen[index]];
 	return status;
 }

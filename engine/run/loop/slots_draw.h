@@ -17,6 +17,7 @@ struct slots_drawer {
 	struct region region;    /* the arrays below */
 	size_t count;            /* tokens that may be drawn */
 	int32_t *tokens;         /* [count] they, ascending */
+	int32_t *some;           /* [count] those of them that a grammar allows now */
 	float *logits;           /* [count] of the row at hand */
 	int32_t *fixed;          /* [count] the same in units of 2^-12 */
 	int32_t *heap;           /* [count] scratch of dp_topk */
@@ -40,8 +41,11 @@ enum cuttle_status slots_drawer_make(const struct model *model, struct slots_dra
                                      struct cuttle_error *error);
 void slots_drawer_free(struct slots_drawer *drawer);
 
-/* Draws from row[vocabulary]. A logit that is not finite counts as the least. DP_NO_ENTROPY. */
+/* Draws from row[vocabulary], of the tokens with allowed[token] alone, of which there is one that
+ * may be drawn; NULL = of all. top_k and top_p count those alone, too. A logit that is not finite
+ * counts as the least. DP_NO_ENTROPY. */
 enum dp_status slots_draw(struct slots_drawer *drawer, const struct slots_rule *rule,
-                          const float *row, const struct dp_random *random, int32_t *token);
+                          const float *row, const uint8_t *allowed, const struct dp_random *random,
+                          int32_t *token);
 
 #endif
