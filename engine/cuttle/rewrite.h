@@ -57,6 +57,8 @@ struct cuttle_rewrite_params {
 	bool no_sharing;       /* no context shares what it has in common with another */
 	bool any_memory;       /* only described, never run: cuttle_rewriter_room is not asked */
 	struct cuttle_stops stops; /* where texts end (stop.h); default: nowhere */
+	const struct cuttle_grammar
+	    *grammar; /* of each text; NULL = any. No stops, no max_length */
 };
 
 CUTTLE_API void cuttle_rewrite_params_default(struct cuttle_rewrite_params *params);
