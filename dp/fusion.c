@@ -38,6 +38,8 @@ struct dp_fusion {
 	struct dp_fusion_params params; /* allowed points to our copy, divergences to none */
 	struct dp_rowlaw rowlaw;
 	enum fusion_stage stage;
+	const uint8_t
+	    *now;        /* [vocab] what may be drawn in this step, the caller's; NULL = allowed */
 	uint32_t places; /* m of this batch */
 	uint32_t spent;  /* paid tokens of this batch */
 	uint32_t place;  /* the step's place; private */
@@ -192,8 +194,15 @@ void dp_fusion_begin(struct dp_fusion *m, uint32_t places, uint32_t spent) {
 	wipe_step(m);
 	m->places = places;
 	m->spent = spent;
+	m->now = NULL;
 	if (m->filter) dp_record_filter_begin(m->filter, spent);
 	if (m->stage != FUSION_SILENT) m->stage = FUSION_BEGUN;
+}
+
+void dp_fusion_allow(struct dp_fusion *m, const uint8_t *allowed) {
+	REQUIRE(allowed && m->params.rule != DP_FUSION_FIXED);
+	REQUIRE(m->stage == FUSION_BEGUN || m->stage == FUSION_SILENT);
+	m->now = allowed;
 }
 
 /* Makes V+ and a from the public row alone. False where that is not finite. */
@@ -201,7 +210,8 @@ static bool make_public_law(struct dp_fusion *m, const float *row) {
 	const struct dp_fusion_params *p = &m->params;
 	m->count = 0;
 	if (!dp_fix(row, p->vocab, DP_ROWLAW_FRACTION_BITS, m->fixed)) return false;
-	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, 1, 0, m->heap, m->candidates);
+	m->count = dp_topk(m->fixed, m->now ? m->now : p->allowed, p->vocab, p->top_k, 1, 0,
+	                   m->heap, m->candidates);
 	if (p->rule == DP_FUSION_FIXED) {
 		dp_share_evenly(m->a, m->count, UINT64_C(1) << DP_ROWLAW_SUM_BITS);
 		return true;
@@ -326,6 +336,10 @@ static void begin_fusion_step(void *self, uint32_t places, uint32_t spent) {
 	dp_fusion_begin(self, places, spent);
 }
 
+static void allow_fusion_tokens(void *self, const uint8_t *allowed) {
+	dp_fusion_allow(self, allowed);
+}
+
 static enum dp_status open_fusion_step(void *self, const float *public_row, bool may_be_free,
                                        struct dp_wanted *wanted) {
 	return dp_fusion_open(self, public_row, may_be_free, wanted);
@@ -409,6 +423,8 @@ enum dp_status dp_fusion_mechanism(const struct dp_fusion_params *params,
 	                             .self = m,
 	                             .turn = params->budget > 0.0 ? turn_to_batch : NULL,
 	                             .begin = begin_fusion_step,
+	                             .allow = params->rule == DP_FUSION_FIXED ? NULL
+	                                                                      : allow_fusion_tokens,
 	                             .open = open_fusion_step,
 	                             .row = mix_fusion_row,
 	                             .draw = draw_fusion_token,

@@ -103,6 +103,9 @@ struct dp_claim dp_fusion_claim(const struct dp_fusion_params *params);
  * as spent before its place is drawn. */
 void dp_fusion_turn(struct dp_fusion *mechanism, uint32_t slot, bool fresh);
 void dp_fusion_begin(struct dp_fusion *mechanism, uint32_t places, uint32_t spent);
+/* Until the next dp_fusion_begin a step draws one of the tokens with allowed[y] nonzero, as
+ * dp/mechanism.h has it: V+ is found among them. Not with FIXED, whose claim counts tokens. */
+void dp_fusion_allow(struct dp_fusion *mechanism, const uint8_t *allowed);
 enum dp_status dp_fusion_open(struct dp_fusion *mechanism, const float *public_row,
                               bool may_be_free, struct dp_wanted *wanted);
 void dp_fusion_row(struct dp_fusion *mechanism, uint32_t place, const float *logits);

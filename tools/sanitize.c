@@ -161,11 +161,18 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "hard cap of the tokens of a document that are paid for (default 200)"},
 	{.name = "max-length", VALUE(max_length), .argument = "U", .least = 1, .most = 1 << 21,
 	 .help = "most tokens of a document, free ones included (default: T, and those that are "
-	         "free)"},
+	         "free). Not with --grammar or --schema"},
 	{.name = "temperature", VALUE(temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU", .help = "sampling temperature (default 0.5)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "each text is an object of this public JSON Schema, as a string in its line. The "
+	         "schema is made a grammar, as that of --grammar"},
+	{.name = "grammar", VALUE(request.grammar), .argument = "FILE",
+	 .help = "each text is one of this public grammar, in GBNF. What it leaves no choice "
+	         "about is free of charge. After T tokens a text is brought to its end on the "
+	         "shortest way, or with --complete by the public context. See below"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "end a text before this string, with \\n and \\t in it, up to 16 times "
 	         "(default none). auto: \\n###, in plain text alone. It is free, as it "
@@ -248,6 +255,10 @@ static const char ABOUT[] =
 	"guarantee is for all marks together. Other contents of one group instead of these, "
 	"the others as they are, is the exchange. With average and capped the guarantee is for "
 	"each group, and the receipt says what all together cost.\n\n"
+
+	"--schema and --grammar say which texts there are, as in cuttle generate. They are "
+	"public: nothing of them may come from what is marked. The document itself need not be "
+	"of the form. A text that was brought to its end has ended closed.\n\n"
 
 	"Some things end the command with exit code 4, the line and the rule, before anything "
 	"is charged or drawn. They are a line that cannot be read, a wrong span, a tagger that "
@@ -459,6 +470,7 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	       mixes[guarantee->mix], guarantee->alpha, guarantee->delta);
 	printf("tokens T      %" PRIu32 " paid, %" PRIu32 " in all\n", guarantee->tokens,
 	       guarantee->max_length);
+	watch_form(&sanitize->grammar);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\nplaceholder   %s\n",
 	       guarantee->temperature, guarantee->top_k, receipt->placeholder);
 	printf("context       %" PRIu32 " tokens: %" PRIu32

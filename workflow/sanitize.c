@@ -32,6 +32,12 @@ enum cuttle_status sanitize_check(const struct sanitize_request *request,
 	const struct cuttle_rewrite_params *params = &request->params;
 	const char *fault = common_chat_fault(params->chat_format, params->system, params->form);
 	if (!fault) fault = common_fault(&request->common);
+	if (!fault)
+		fault = grammar_choice_fault(request->grammar, request->schema,
+		                             request->common.stop_count);
+	if (!fault && (request->grammar || request->schema) && params->max_length)
+		fault = "--grammar and --schema say how long a text may be: leave out --max-length "
+		        "and --paper";
 	if (!fault) fault = common_sign_fault(&request->common);
 	return fault ? io_fail(error, CUTTLE_USAGE, "%s", fault)
 	             : marks_placeholder(request->placeholder, error);
@@ -48,6 +54,8 @@ enum cuttle_status sanitize_paths(const struct sanitize_request *request,
 	    PATH_ALONE("-i", request->common.input, PATH_STREAM),
 	    PATH_ALONE("--names", request->names, PATH_FILE),
 	    PATH_ALONE("--instruction", request->instruction, PATH_STREAM),
+	    PATH_ALONE("--grammar", request->grammar, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
@@ -82,6 +90,7 @@ static enum cuttle_status make_rewriter(const struct sanitize_request *request,
 	if (own) params.group_epsilons = epsilons;
 	if (sanitize->instruction) params.instruction = sanitize->instruction;
 	params.stops = sanitize->stop.stops;
+	if (sanitize->grammar.count) params.grammar = sanitize->grammar.grammars[0];
 	return cuttle_rewriter_make(model, &params, &sanitize->rewriter, error);
 }
 
@@ -122,6 +131,7 @@ static enum cuttle_status set_sanitize_receipt(const struct sanitize_request *re
 	receipt->dataset = request->common.dataset;
 	receipt->unit_key = request->common.unit_key;
 	receipt->stops = sanitize->stop.stops;
+	grammar_choice_tell(&sanitize->grammar, receipt->grammar_sha256, receipt->schema_sha256);
 	const struct sanitize_command command = {
 	    .input = request->common.input ? request->common.input : "",
 	    .text_field = request->spans.text_field,
@@ -151,6 +161,9 @@ enum cuttle_status sanitize_open(const struct sanitize_request *request,
 		status = stop_choice_make(request->common.stops, request->common.stop_count, NULL,
 		                          0, request->params.form == CUTTLE_CONTINUE,
 		                          &sanitize->stop, error);
+	if (!status)
+		status = grammar_choice_read(request->grammar, request->schema, &sanitize->grammar,
+		                             error);
 	if (!status) status = make_rewriter(request, opened->model, sanitize, error);
 	return status ? status : set_sanitize_receipt(request, sanitize, error);
 }
@@ -160,6 +173,7 @@ void sanitize_free(struct sanitize *sanitize) {
 	signature_close(&sanitize->signer);
 	free(sanitize->instruction);
 	stop_choice_free(&sanitize->stop);
+	grammar_choice_free(&sanitize->grammar);
 	sanitize->instruction = NULL;
 }
 
@@ -188,14 +202,17 @@ static void offer_context(void *user, size_t document, uint32_t group, const cha
 /* The line of a document. */
 static json_t *make_document_line(void *user, const struct cuttle_text *text) {
 	const struct documents *documents = &((const struct sanitize_state *)user)->documents;
-	const bool ended = text->finish != CUTTLE_FINISH_LENGTH;
+	const bool closed = text->finish == CUTTLE_FINISH_CLOSED,
+	           ended = text->finish != CUTTLE_FINISH_LENGTH;
 	size_t size = 0;
 	const char *id = documents_id(documents, text->batch, &size);
 	json_t *line = output_add_id(json_object(), id, size);
 	const struct jsonout_member members[] = {
 	    {"text", json_stringn(text->text, text->size)},
 	    {"tokens", json_integer(text->tokens)},
-	    {"ended", json_string(ended ? "end" : "cap")},
+	    {"ended", json_string(closed  ? output_finish(text->finish)
+	                          : ended ? "end"
+	                                  : "cap")},
 	    {"groups", json_integer(__builtin_popcount(documents_groups(documents, text->batch)))},
 	};
 	return jsonout_extend(line, members, sizeof members / sizeof *members);

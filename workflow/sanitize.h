@@ -5,6 +5,7 @@
 #define CUTTLE_WORKFLOW_SANITIZE_H
 
 #include "io/receipts/sanitize_receipt.h"
+#include "workflow/grammar_choice.h"
 #include "workflow/documents.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
@@ -24,6 +25,8 @@ struct sanitize_request {
 	const char *placeholder; /* in place of a blank mark; holds "{type}" or not */
 	const char *names;       /* path of the tagger's list, for sanitize_paths alone */
 	const char *instruction; /* path */
+	const char *grammar;     /* as in struct generate_request */
+	const char *schema;
 	bool sweep;
 };
 
@@ -43,7 +46,8 @@ struct sanitize {
 	struct signature_key *signer;    /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
 	struct stop_choice stop; /* where texts end; without words nothing is chosen */
-	char *instruction;       /* that of the request's file; NULL = cuttle's own */
+	struct grammar_choice grammar;
+	char *instruction; /* that of the request's file; NULL = cuttle's own */
 	/* What is charged, once the documents are counted: of an owner with several, for all. */
 	double charge;
 };

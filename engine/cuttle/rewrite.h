@@ -4,8 +4,7 @@
 // Private data: contents of marks. What a job's callbacks are told may be published.
 // How: the model is asked to rewrite the document, in several contexts. The public one has every
 // mark blank; each private one shows the marks of one group, or of all. Blank is a placeholder that
-// the caller writes, one constant per type of mark. The caller writes all these texts; each is
-// tokenised whole and for itself.
+// the caller writes, one constant per type of mark, as all texts. Each is tokenised by itself.
 // Example: "Ann is 9", both words marked: public "_ is _", group 0 "Ann is _", group 1 "_ is 9".
 #ifndef CUTTLE_REWRITE_H
 #define CUTTLE_REWRITE_H
@@ -57,6 +56,8 @@ struct cuttle_rewrite_params {
 	bool no_sharing;       /* no context shares what it has in common with another */
 	bool any_memory;       /* only described, never run: cuttle_rewriter_room is not asked */
 	struct cuttle_stops stops; /* where texts end (stop.h); default: nowhere */
+	const struct cuttle_grammar
+	    *grammar; /* of each text; NULL = any. No stops, no max_length */
 };
 
 CUTTLE_API void cuttle_rewrite_params_default(struct cuttle_rewrite_params *params);

@@ -41,8 +41,9 @@ struct sanitize_receipt {
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT];
-	const char *isa;           /* the kernels' instruction set */
-	const char *placeholder;   /* in place of a blank mark */
+	char grammar_sha256[HASH_TEXT], schema_sha256[HASH_TEXT]; /* as in struct receipt */
+	const char *isa;                                          /* the kernels' instruction set */
+	const char *placeholder;                                  /* in place of a blank mark */
 	const char *tagger;        /* who found the spans, in words */
 	const char *form;          /* one of SPANS_FORMAT_NAMES */
 	const char *offsets;       /* one of SPANS_OFFSETS_NAMES */

@@ -369,6 +369,51 @@ refused 2 "${evolve[@]}" -i refs.jsonl -o x.jsonl --grammar letter.gbnf --stop n
 exits 0 "${evolve[@]}" -i refs.csv --schema visit.json -o rows.voted.jsonl
 refused 4 "${evolve[@]}" -i refs.jsonl -o x.jsonl --schema if.json
 
+# ---- documents that are rewritten -----------------------------------------------------------------
+docs() {
+	for i in 1 2 3; do echo "{\"id\":$i,\"text\":\"To $1: no $i.\",\"spans\":[{\"start\":3,\"end\":$((3 + ${#1})),\"entity_type\":\"PERSON\"}]}"; done
+	echo '{"id":4,"text":"Nobody.","spans":[]}'
+}
+docs 'Ann Roe' >docs.jsonl
+rewrite=(sanitize -i docs.jsonl -n 12 --template continue -q -e 4)
+exits 0 "${rewrite[@]}" --grammar letter.gbnf -o clean.jsonl
+sed 's/"ended":"end"/"finish":"eos"/; s/"ended":"closed"/"finish":"closed"/' clean.jsonl >clean.lines
+public_letters clean.lines || fail "a rewritten text is no letter: $(cat clean.jsonl)"
+[ "$(wc -l <clean.jsonl)" = 4 ] || fail "four documents"
+nothing_left clean.jsonl
+exits 0 receipt verify clean.receipt.json --output clean.jsonl --grammar letter.gbnf
+says out '^grammar +this is its grammar$'
+says out 'Each text is one of a public grammar\. What that leaves no choice about was written without looking at a mark'
+refused 7 receipt verify clean.receipt.json --grammar visit.json
+edits_noticed clean.receipt.json <<-'END'
+	/"grammar_sha256"/d
+	s/"free_tokens": [0-9]*/"free_tokens": 0/
+END
+# What it costs is that of T tokens, whatever the form.
+exits 0 "${rewrite[@]}" -o plain.jsonl
+for member in epsilon epsilon_all; do
+	same <(grep "\"$member\"" clean.receipt.json) <(grep "\"$member\"" plain.receipt.json) "a grammar changes $member"
+done
+exits 0 "${rewrite[@]}" --schema visit.json --mix average --complete -o objects.clean.jsonl
+python3 -c 'import json, sys
+for line in open(sys.argv[1]): print(json.loads(line)["text"])' objects.clean.jsonl >objects.of
+visits objects.of || fail "a rewritten text is no visit: $(cat objects.clean.jsonl)"
+exits 0 receipt verify objects.clean.receipt.json --output objects.clean.jsonl --schema visit.json
+exits 0 "${rewrite[@]}" --grammar letter.gbnf --dry-run
+says out '^grammar       of each text; what it leaves no choice about is free$'
+# A run that was stopped goes on as it would have.
+exits 0 "${rewrite[@]}" --insecure-seed 3 --grammar letter.gbnf -o all.clean.jsonl
+(prlimit --fsize=250 --pid "$BASHPID" && "$CUTTLE" "${rewrite[@]}" --insecure-seed 3 --grammar letter.gbnf -o on4.jsonl 2>err) && fail "no room was needed"
+refused 2 "${rewrite[@]}" --insecure-seed 3 --grammar other.gbnf -o on4.jsonl
+exits 0 "${rewrite[@]}" --insecure-seed 3 --grammar letter.gbnf -o on4.jsonl
+same on4.jsonl all.clean.jsonl "a run that was stopped went on otherwise"
+refused 2 "${rewrite[@]}" -o x.jsonl --grammar letter.gbnf --schema visit.json
+refused 2 "${rewrite[@]}" -o x.jsonl --grammar letter.gbnf --stop none
+refused 2 "${rewrite[@]}" -o x.jsonl --grammar letter.gbnf --max-length 90
+refused 2 "${rewrite[@]}" -o x.jsonl --grammar letter.gbnf --free-tokens 5
+says err "5 free tokens are too few"
+refused 4 "${rewrite[@]}" -o x.jsonl --schema if.json
+
 # ---- shards ------------------------------------------------------------------------------------
 shared=(-i refs.jsonl -B 3 -n 12 --clip 9 -k 0 -q --lots off --insecure-seed 3 -N 4 --grammar letter.gbnf -o run)
 exits 0 shard open "${shared[@]}" --shards 2

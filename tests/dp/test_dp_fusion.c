@@ -707,6 +707,28 @@ static void bench_step(size_t vocab, uint32_t k, unsigned order) {
 	dp_fusion_free(&m);
 }
 
+/* A step draws among the tokens that it is allowed, whose k-th largest is the limit, and the next
+ * one among all again. */
+static void allowed_for_a_step(void **state) {
+	(void)state;
+	static const uint8_t some[V] = {0, 0, 1, 1, 0, 1, 0, 1};
+	static const uint32_t expected[] = {2, 3, 5};
+	struct word_source source = {.word = {0}, .count = 1};
+	struct dp_fusion_params params = fusion_example(&source);
+	params.top_k = 3;
+	struct dp_fusion *m = make_fusion(&params);
+	struct dp_wanted wanted;
+	dp_fusion_begin(m, 1, 0);
+	dp_fusion_allow(m, some);
+	assert_int_equal(dp_fusion_open(m, public_row, false, &wanted), DP_OK);
+	assert_int_equal(wanted.count, 3);
+	for (size_t i = 0; i < 3; i++) assert_int_equal(wanted.tokens[i], expected[i]);
+	dp_fusion_begin(m, 1, 1);
+	assert_int_equal(dp_fusion_open(m, public_row, false, &wanted), DP_OK);
+	for (size_t i = 0; i < 3; i++) assert_int_equal(wanted.tokens[i], i);
+	dp_fusion_free(&m);
+}
+
 int main(int argc, char **argv) {
 	if (argc > 1 && !strcmp(argv[1], "--bench")) {
 		for (size_t i = 0; i < 12; i++)
@@ -716,6 +738,7 @@ int main(int argc, char **argv) {
 	}
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(worked_example),
+	    cmocka_unit_test(allowed_for_a_step),
 	    cmocka_unit_test(the_weights_decide),
 	    cmocka_unit_test(a_million_mixtures),
 	    cmocka_unit_test(places_are_uniform),

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dp/fusion.h"
 #include "dp/fusion_account.h"
@@ -20,6 +21,7 @@ enum { MOST_VOCAB = 4, MOST_PLACES = 3 };
 struct fusion_rows {
 	float public[MOST_VOCAB];
 	float private[MOST_PLACES][MOST_VOCAB];
+	uint8_t allowed[MOST_VOCAB]; /* by a grammar; one alone is the next token, and free */
 };
 
 typedef void adversary_fn(struct fusion_rows *rows, size_t vocab, uint64_t history);
@@ -103,6 +105,14 @@ static void choose_sometimes_sure(struct fusion_rows *rows, size_t vocab, uint64
 	for (size_t j = 0; j < MOST_PLACES; j++) rows->private[j][y] = -30;
 }
 
+/* The same in a public form, which lets some tokens come. */
+static void choose_in_a_form(struct fusion_rows *rows, size_t vocab, uint64_t history) {
+	uint64_t seed = history + 2;
+	choose_at_random(rows, vocab, history);
+	const uint64_t some = 1 + test_below(&seed, (UINT64_C(1) << vocab) - 1);
+	for (size_t y = 0; y < MOST_VOCAB; y++) rows->allowed[y] = (uint8_t)(some >> y & 1);
+}
+
 /* ---- enumeration ----------------------------------------------------------------------------- */
 
 /* The law of the next token, in units of 2^62 places, with the places of `blank` null. Returns
@@ -110,25 +120,39 @@ static void choose_sometimes_sure(struct fusion_rows *rows, size_t vocab, uint64
 static bool law_of_step(struct fusion_tree *tree, const struct fusion_rows *rows, uint32_t spent,
                         bool may_be_free, unsigned blank, long double *law) {
 	const struct fusion_case *what = tree->what;
+	size_t some = 0;
+	for (size_t y = 0; y < what->vocab; y++) {
+		some += rows->allowed[y];
+		law[y] = rows->allowed[y];
+	}
+	if (some == 1) return true;
 	for (size_t y = 0; y < what->vocab; y++) law[y] = 0;
 	bool is_free = false;
 	for (uint32_t j = 0; j < what->places; j++) {
 		struct dp_wanted wanted;
+		float logits[MOST_VOCAB];
 		tree->place = j;
 		dp_fusion_begin(tree->mechanism, what->places, spent);
+		if (what->choose == choose_in_a_form)
+			dp_fusion_allow(tree->mechanism, rows->allowed);
 		assert_int_equal(
 		    dp_fusion_open(tree->mechanism, rows->public, may_be_free, &wanted), DP_OK);
 		is_free = wanted.count == 0;
 		if (!is_free) {
 			assert_int_equal(wanted.place, j);
-			assert_int_equal(wanted.count, what->vocab);
-			if (!(blank >> j & 1)) dp_fusion_row(tree->mechanism, j, rows->private[j]);
+			assert_int_equal(wanted.count, some);
+			for (size_t i = 0; i < wanted.count; i++)
+				logits[i] = rows->private[j][wanted.tokens[i]];
+			if (!(blank >> j & 1)) dp_fusion_row(tree->mechanism, j, logits);
 		}
 		const struct dp_fusion_step step = dp_fusion_inspect(tree->mechanism);
-		for (size_t y = 0; y < what->vocab; y++)
-			law[y] += (long double)((DP_SHARE_ONE - step.share) * step.a[y] +
-			                        (uint64_t)step.share * step.b[y]) /
+		for (size_t i = 0; i < step.count; i++) {
+			const size_t y = step.candidates[i];
+			assert_true(rows->allowed[y]);
+			law[y] += (long double)((DP_SHARE_ONE - step.share) * step.a[i] +
+			                        (uint64_t)step.share * step.b[i]) /
 			          0x1p62L / what->places;
+		}
 	}
 	return is_free;
 }
@@ -152,8 +176,10 @@ static void walk_transcripts(struct fusion_tree *tree, uint32_t spent, uint32_t 
 	}
 	struct fusion_rows rows;
 	long double with[MOST_VOCAB], without[MOST_VOCAB];
-	what->choose(&rows, what->vocab, history);
 	const bool may_be_free = drawn_free < what->extra;
+	memset(rows.allowed, 1, sizeof rows.allowed);
+	what->choose(&rows, what->vocab, history);
+	if (!may_be_free) memset(rows.allowed, 1, sizeof rows.allowed);
 	const bool is_free = law_of_step(tree, &rows, spent, may_be_free, 0, with);
 	/* Both worlds agree on which tokens are free. */
 	assert_int_equal(law_of_step(tree, &rows, spent, may_be_free, what->blanked, without),
@@ -161,8 +187,9 @@ static void walk_transcripts(struct fusion_tree *tree, uint32_t spent, uint32_t 
 	tree->free_steps += is_free;
 	tree->all_steps++;
 	for (size_t y = 0; y < what->vocab; y++)
-		walk_transcripts(tree, spent + !is_free, drawn_free + is_free,
-		                 history * MOST_VOCAB + y + 1, p * with[y], q * without[y]);
+		if (rows.allowed[y])
+			walk_transcripts(tree, spent + !is_free, drawn_free + is_free,
+			                 history * MOST_VOCAB + y + 1, p * with[y], q * without[y]);
 }
 
 /* Losses per token as dp/fusion_account.h promises them. */
@@ -190,6 +217,9 @@ static const struct fusion_case CASES[] = {
     {"after the cap", push_one_token, DP_FUSION_BOUNDED, 2, 0.01, 0, 2, 4, 1, 1, 0, 4, 0.95},
     {"capped, one", push_one_token, DP_FUSION_CAPPED, 2, 0.01, 6000, 2, 6, 3, 1, 0, 0, 0.5},
     {"capped, all", push_one_token, DP_FUSION_CAPPED, 2, 0.01, 6000, 2, 6, 3, 7, 0, 0, 0.7},
+    {"in a form", choose_in_a_form, DP_FUSION_BOUNDED, 2, 0.3, 0, 3, 3, 2, 1, 0, 4, 0},
+    {"in a form, all", choose_in_a_form, DP_FUSION_BOUNDED, 5, 0.2, 0, 4, 3, 2, 3, 0, 3, 0},
+    {"capped in a form", choose_in_a_form, DP_FUSION_CAPPED, 2, 0.1, 32768, 3, 3, 3, 5, 0, 4, 0},
     {"capped at random", choose_at_random, DP_FUSION_CAPPED, 2, 0.1, 32768, 3, 6, 3, 5, 0, 0, 0},
 };
 

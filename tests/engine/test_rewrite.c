@@ -406,6 +406,47 @@ static size_t compare_worlds(const struct seen_document *a, const struct seen_do
 	return steps;
 }
 
+/* Each text is one of the grammar, at most T tokens of it are private, and in worlds that differ in
+ * one group's contents nothing else is another one. */
+static void texts_are_of_a_grammar(void **state) {
+	static const char form[] = "root ::= \"<\" [a-z]{2,9} \">\" [0-9]";
+	const size_t count = 60;
+	struct cuttle_rewrite_params params;
+	struct cuttle_grammar *grammar;
+	size_t steps = 0, longest = 0;
+	assert_int_equal(cuttle_grammar_read(form, strlen(form), &grammar, NULL), CUTTLE_OK);
+	set_small_params(&params);
+	params.grammar = grammar;
+	make_documents(documents, count, 5);
+	memcpy(others, documents, sizeof others);
+	for (size_t d = 0; d < count; d++)
+		for (size_t i = 0; i < others[d].marks; i++)
+			if (others[d].groups[i] == 1)
+				strcpy(others[d].contents[i], "somebody else");
+	struct seen_document *base = see_job(*state, &params, documents, count),
+	                     *changed = see_job(*state, &params, others, count);
+	for (size_t d = 0; d < count; d++) {
+		const char *text = base[d].text;
+		const size_t size = base[d].text_size;
+		size_t letters = 1;
+		while (letters < size && text[letters] >= 'a' && text[letters] <= 'z') letters++;
+		assert_true(size >= 5 && text[0] == '<' && letters >= 3 && letters <= 10);
+		assert_true(size == letters + 2 && text[letters] == '>');
+		assert_true(text[size - 1] >= '0' && text[size - 1] <= '9');
+		assert_true(base[d].spent <= params.tokens);
+		// The form's first byte is nobody's choice.
+		assert_true(base[d].step[0].drawn < 0);
+		longest = letters > longest ? letters : longest;
+		steps += compare_worlds(&base[d], &changed[d], row_of_group(&documents[d], 1));
+	}
+	// T is 3, and some tokens are two letters.
+	assert_true(longest >= 4 && longest <= 7 && steps > 3 * count);
+	free(base);
+	free(changed);
+	cuttle_grammar_free(&grammar);
+	params.grammar = NULL;
+}
+
 /* One group's contents are replaced by others, or blanked. Everything but its own row stays. */
 static void contents_stay_in_their_row(void **state) {
 	const size_t count = count_of_test(DOCUMENTS);
@@ -764,6 +805,7 @@ static int close_healthy_model(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(contents_stay_in_their_row),
+	    cmocka_unit_test(texts_are_of_a_grammar),
 	    cmocka_unit_test(one_row_shows_all),
 	    cmocka_unit_test(unfit_contexts_are_blank),
 	    cmocka_unit_test(texts_depend_on_nothing_else),

@@ -373,6 +373,8 @@ static void explain_rewriting(struct telling *t) {
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "Mixing and drawing are exact integer arithmetic; how a text turned out "
 	             "changes nothing of this, nor does it cost less.");
+	explain_form(t, " What that leaves no choice about was written without looking at a mark, "
+	                "which costs nothing.");
 	explain_savings(t, &guarantee->savings, 1);
 	if (receipt->chosen)
 		TELL_LIMIT(t,

@@ -100,8 +100,10 @@ static struct batch_terms terms_of_document(void *self, size_t document) {
 	const struct row_pattern *pattern =
 	    rows ? find_pattern(run, rows, divergences) : run->patterns;
 	REQUIRE(pattern);
-	return (struct batch_terms){
-	    .mechanism = &pattern->mechanism, .places = pattern->rows, .unpaid = !rows};
+	return (struct batch_terms){.mechanism = &pattern->mechanism,
+	                            .places = pattern->rows,
+	                            .unpaid = !rows,
+	                            .grammar = run->rewriter->grammar};
 }
 
 /* Tokens that two contexts begin with, a multiple of 16. Either has another one behind them. */
@@ -167,7 +169,9 @@ static enum cuttle_status generate_documents(struct rewrite_run *run, struct see
 	              .tokens = g->tokens,
 	              .free_tokens = g->savings.free_tokens,
 	              .length = g->max_length,
-	              .completes = g->savings.complete},
+	              .completes = g->savings.complete || r->grammar,
+	              .exact = r->grammar != NULL},
+	    .goes_on = g->savings.complete,
 	    .texts = job->documents,
 	    .places = run->rows,
 	    .context_tokens =

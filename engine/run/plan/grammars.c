@@ -35,21 +35,19 @@ static enum cuttle_status check_grammar(const struct cuttle_grammar *grammar,
 	return status;
 }
 
-enum cuttle_status grammars_check(const struct cuttle_plan_params *p, const struct model *model,
-                                  uint32_t *free_tokens, struct cuttle_error *error) {
-	if (!p->grammar_count) return CUTTLE_OK;
-	REQUIRE(p->grammars);
-	enum cuttle_status status = check_beside(p, error);
+enum cuttle_status grammars_room(const struct cuttle_grammar *const *grammars, size_t count,
+                                 const struct model *model, uint32_t tokens, uint32_t given,
+                                 uint32_t *free_tokens, struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
 	uint64_t longest = 0;
-	for (size_t i = 0; i < p->grammar_count && !status; i++) {
+	for (size_t i = 0; i < count && !status; i++) {
 		uint64_t least;
-		REQUIRE(p->grammars[i]);
-		status = check_grammar(p->grammars[i], model->vocab, &least, error);
+		REQUIRE(grammars[i]);
+		status = check_grammar(grammars[i], model->vocab, &least, error);
 		if (!status && least > longest) longest = least;
 	}
 	if (status) return status;
-	const uint64_t chosen =
-	    p->savings.free_tokens ? p->savings.free_tokens : p->tokens + 2 * longest;
+	const uint64_t chosen = given ? given : tokens + 2 * longest;
 	if (chosen > SAVINGS_MOST_TOKENS)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "the grammar's shortest text has %llu bytes, which is too long",
@@ -58,7 +56,17 @@ enum cuttle_status grammars_check(const struct cuttle_plan_params *p, const stru
 		return status_fail(error, CUTTLE_USAGE,
 		                   "%u free tokens are too few: the grammar's shortest text may "
 		                   "take %llu",
-		                   p->savings.free_tokens, (unsigned long long)longest);
+		                   given, (unsigned long long)longest);
 	*free_tokens = (uint32_t)chosen;
 	return CUTTLE_OK;
+}
+
+enum cuttle_status grammars_check(const struct cuttle_plan_params *p, const struct model *model,
+                                  uint32_t *free_tokens, struct cuttle_error *error) {
+	if (!p->grammar_count) return CUTTLE_OK;
+	REQUIRE(p->grammars);
+	const enum cuttle_status status = check_beside(p, error);
+	return status ? status
+	              : grammars_room(p->grammars, p->grammar_count, model, p->tokens,
+	                              p->savings.free_tokens, free_tokens, error);
 }

@@ -17,4 +17,9 @@ enum cuttle_status grammars_check(const struct cuttle_plan_params *params,
                                   const struct model *model, uint32_t *free_tokens,
                                   struct cuttle_error *error);
 
+/* The same of grammars[count] alone: `given` free tokens beside `tokens` others, 0 = what suits. */
+enum cuttle_status grammars_room(const struct cuttle_grammar *const *grammars, size_t count,
+                                 const struct model *model, uint32_t tokens, uint32_t given,
+                                 uint32_t *free_tokens, struct cuttle_error *error);
+
 #endif

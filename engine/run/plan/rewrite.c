@@ -12,6 +12,7 @@
 #include "dp/account.h"
 #include "engine/params.h"
 #include "engine/run/plan/capacity.h"
+#include "engine/run/plan/grammars.h"
 #include "engine/run/plan/plan.h"
 #include "engine/run/plan/savings.h"
 #include "engine/status.h"
@@ -51,17 +52,27 @@ static enum cuttle_status check_rewrite_params(const struct cuttle_rewrite_param
 	if (p->savings.center || p->savings.token_bank)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "a rewriter has no center and no token bank");
-	const enum cuttle_status status = savings_check(&p->savings, false, error);
+	if (p->grammar && (p->stops.given || p->max_length))
+		return status_fail(error, CUTTLE_USAGE, "a grammar and %s exclude each other",
+		                   p->stops.given ? "stops" : "a length");
+	const enum cuttle_status status = savings_check(&p->savings, p->grammar != NULL, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
 
 /* Chooses U and the free tokens. Example: T 200, savings on, nothing else given: 200 free tokens
  * and U 400. U 300 given: up to 300 free tokens, in a text of 300. */
-static enum cuttle_status choose_lengths(struct cuttle_rewrite_guarantee *g,
+static enum cuttle_status choose_lengths(struct cuttle_rewriter *r,
                                          const struct cuttle_rewrite_params *p,
                                          struct cuttle_error *error) {
+	struct cuttle_rewrite_guarantee *g = &r->guarantee;
 	g->tokens = p->tokens;
 	g->savings = savings_used(&p->savings, p->max_length ? p->max_length : p->tokens);
+	r->grammar = p->grammar;
+	const enum cuttle_status status =
+	    p->grammar ? grammars_room(&p->grammar, 1, r->model, p->tokens, p->savings.free_tokens,
+	                               &g->savings.free_tokens, error)
+	               : CUTTLE_OK;
+	if (status) return status;
 	g->max_length = p->max_length ? p->max_length : p->tokens + g->savings.free_tokens;
 	if (g->max_length < p->tokens || g->max_length > 2 * REWRITE_MOST_TOKENS)
 		return status_fail(error, CUTTLE_USAGE,
@@ -204,7 +215,7 @@ enum cuttle_status cuttle_rewriter_make(struct cuttle_model *model,
 	r->chunk = params->prompt_chunk ? params->prompt_chunk : CAPACITY_CHUNK;
 	r->share = !params->no_sharing;
 	if ((status = plan_divergences(r, params, error)) ||
-	    (status = choose_lengths(&r->guarantee, params, error)) ||
+	    (status = choose_lengths(r, params, error)) ||
 	    (status = stops_copy(&params->stops, false, &r->stops, error)) ||
 	    (status = prompt_write_document(r->model, params, &r->prompt, error)) ||
 	    (status = fit_document(r, params->context, error)) ||

@@ -27,7 +27,8 @@ struct cuttle_rewriter {
 
 	struct dp_fusion_params mechanism; /* of all mechanisms, but for places and divergences */
 	struct stops stops;                /* a text ends before one of them */
-	uint8_t *allowed;                  /* [vocabulary] what the mechanism may draw */
+	const struct cuttle_grammar *grammar; /* the caller's; NULL = any text */
+	uint8_t *allowed;                     /* [vocabulary] what the mechanism may draw */
 	struct seeded seeded; /* mechanisms draw from it when the rewriter is insecure */
 	size_t chunk;         /* rows per pass over the prompts */
 	size_t slots;         /* documents in flight */
