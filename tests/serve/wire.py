@@ -18,6 +18,11 @@ import sys
 import threading
 import time
 
+try:
+    import jsonschema
+except ImportError:  # is_patient has the same by hand
+    jsonschema = None
+
 PORT = int(sys.argv[2])
 PID = int(sys.argv[3])
 HOST = b"127.0.0.1:%d" % PORT
@@ -520,6 +525,8 @@ z ::= [a-z ] x | [aeiou] z z? | "q"
 def is_patient(text):
     """Whether it is one of PATIENT, in the form that the server writes."""
     value = json.loads(text)
+    if jsonschema:
+        jsonschema.validate(value, PATIENT)
     return (list(value) == ["name", "age", "ward"] and re.fullmatch("[A-Z][a-z]{1,8}", value["name"]) and 18 <= value["age"] <= 99
             and value["ward"] in ("A", "B", None) and json.dumps(value) == text)
 
