@@ -30,6 +30,11 @@ refused 2 "${small[@]}" -o b --public --ledger l.db --dataset d
 refused 2 "${small[@]}" -o b -e 1 --prompt-public recs.jsonl
 refused 2 "${small[@]}" -o recs.jsonl -e 1
 refused 2 learn -i recs.jsonl -o b -e 1 --tokens 257
+# Noise of so many sums together has no number: a smaller one would be told as what records say.
+many=$(seq -s, -f 'c%g' 1 90)
+refused 2 learn -i recs.jsonl -o b -e 0.01 --category-field who --category-public --categories "$many" --ledger l.db --dataset d -q
+says err '-e is too small for 90 categories'
+exits 0 learn -e 0.01 --category-field who --category-public --categories c1 --dry-run
 : >none.jsonl
 refused 4 learn -i none.jsonl -o b -e 1 -q
 refused 4 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --text-field body
