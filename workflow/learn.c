@@ -468,28 +468,33 @@ static void digest_learn(void *user, const unsigned char *key, char *digest) {
 	text_set_digest(&s->records, key, digest);
 }
 
+struct ledger_request learn_price(const struct learn *learn) {
+	const struct learn_receipt *receipt = &learn->receipt;
+	struct ledger_request price = {.command = learn->fingerprint, .rho = receipt->rho};
+	if (learn->in_epsilon) {
+		price.measure = LEDGER_EPSILON;
+		price.rho = receipt->epsilon;
+		price.delta = receipt->delta;
+	} else if (receipt->order) {
+		price.measure = LEDGER_RDP;
+		price.order = receipt->order;
+		price.rho = units_multiply(receipt->order, receipt->rho);
+	}
+	return price;
+}
+
 static void set_learn_terms(void *user, struct system_terms *terms) {
 	struct learn_state *s = user;
 	struct learn_receipt *receipt = &s->learn->receipt;
 	const char *command = s->learn->fingerprint;
-	const bool order = receipt->order > 0;
 	terms->output = (struct output_request){.fingerprint = command,
 	                                        .format = OUTPUT_JSONL,
 	                                        .texts = 1 + (size_t)receipt->categories,
 	                                        .private_output = receipt->private_output,
 	                                        .line = make_bias_line,
 	                                        .digest = digest_learn};
-	terms->charge =
-	    (struct ledger_request){.command = command,
-	                            .measure = s->learn->in_epsilon ? LEDGER_EPSILON
-	                                       : order              ? LEDGER_RDP
-	                                                            : LEDGER_RHO,
-	                            .order = receipt->order,
-	                            .rho = s->learn->in_epsilon ? receipt->epsilon
-	                                   : order ? units_multiply(receipt->order, receipt->rho)
-	                                           : receipt->rho,
-	                            .delta = s->learn->in_epsilon ? receipt->delta : 0,
-	                            .count = s->records.count};
+	terms->charge = learn_price(s->learn);
+	terms->charge.count = s->records.count;
 	if (!s->learn->in_epsilon && s->request->common.unit_key) {
 		// An owner's records are one vector: rho is for all of them.
 		terms->charge.once = true;

@@ -90,14 +90,20 @@ exits 0 ledger init --ledger l.db --dataset r --measure rdp --order 4 --loss-lim
 exits 0 "${small[@]}" -o r.bias -e 1 --ledger l.db --dataset r -q
 [ "$(spent r)" = 0.0974239 ] || fail "Renyi losses: $(spent r)"
 exits 0 receipt verify r.bias.receipt.json --output r.bias --ledger l.db
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset r --dry-run
+says out '^charge        loss 0\.0974239* at order 4 per record$'
 exits 0 ledger init --ledger l.db --dataset e --epsilon-limit 9 --delta-limit 1e-5
 exits 0 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 -o g.jsonl --ledger l.db --dataset e --charge epsilon -q
 exits 0 "${small[@]}" -o e.bias -e 1 --ledger l.db --dataset e -q
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset e --dry-run
+says out '^charge        epsilon (1|0\.999[0-9]*), delta 1e-06 per record$'
 exits 0 ledger show --ledger l.db --dataset e
 says out '^spent .*epsilon 1\.999'
 exits 0 receipt verify e.bias.receipt.json --output e.bias --ledger l.db
 exits 0 ledger init --ledger l.db --dataset u --epsilon-limit 9 --unit-key who
 exits 0 "${small[@]}" -o u.bias -e 1 --ledger l.db --dataset u --unit-key who -q
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset u --unit-key who --dry-run
+says out '^charge        rho 0\.024356 per value of who$'
 [ "$(spent u)" = 0.024356 ] || fail "an owner of two records pays twice: $(spent u)"
 says u.bias.receipt.json 'without all records of any one value of who'
 exits 0 receipt verify u.bias.receipt.json --output u.bias --ledger l.db
