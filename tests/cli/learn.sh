@@ -177,6 +177,12 @@ exits 0 "${small[@]}" --public -o - --kind note -q && cp out again
 same again p.bias "public records have noise"
 exits 0 receipt verify p.bias.receipt.json --output p.bias
 
+# Two promises whose deltas add up to 1 promise nothing together.
+exits 0 "${small[@]}" -e 1 --delta 0.6 -o wide.bias -q
+refused 2 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 --delta 0.4 --lots off --bias wide.bias -o x.jsonl -q
+says err 'together are 1 or more, so both would promise nothing together'
+exits 0 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 --delta 0.3 --lots off --bias wide.bias -o wide.jsonl -q
+
 # ---- texts from the bias alone -------------------------------------------------------------------
 free=(generate -B 0 --bias notes.bias -N 5 -n 12 --kind note)
 exits 0 "${free[@]}" -o f.jsonl
