@@ -190,12 +190,26 @@ static void on_learn_publish(void *user, const char *receipt) {
 	watch_published(&run->values->request.common, 1, "bias", receipt);
 }
 
+static void print_learn_price(const struct learn *learn) {
+	const struct ledger_request price = learn_price(learn);
+	const char *key = learn->receipt.unit_key;
+	char loss[UNITS_NUMBER], delta[UNITS_NUMBER];
+	units_print(price.rho, true, loss);
+	units_print(price.delta, true, delta);
+	if (price.measure == LEDGER_EPSILON)
+		printf("charge        epsilon %s, delta %s", loss, delta);
+	else if (price.measure == LEDGER_RDP)
+		printf("charge        loss %s at order %" PRIu32, loss, price.order);
+	else printf("charge        rho %s", loss);
+	printf(" per %s%s\n", key ? "value of " : "record", key ? key : "");
+}
+
 static enum cuttle_status preview_learn(const struct learn_values *values, struct learn *learn,
                                         struct cuttle_error *error) {
 	const struct learn_request *request = &values->request;
 	const struct common_request *common = &request->common;
 	const struct learn_receipt *receipt = &learn->receipt;
-	char sentence[LEARN_SENTENCE], rho[UNITS_NUMBER];
+	char sentence[LEARN_SENTENCE];
 	const enum cuttle_status status =
 	    common->input ? learn_count(request, learn, error) : CUTTLE_OK;
 	if (status) return status;
@@ -206,11 +220,10 @@ static enum cuttle_status preview_learn(const struct learn_values *values, struc
 	       receipt->texts, receipt->tokens);
 	printf("bias          %" PRIu64 " numbers\n", receipt->width);
 	if (!receipt->from_public) {
-		units_print(receipt->rho, true, rho);
 		printf("noise         sigma %.8g, variance %" PRIu32 "/%" PRIu32 "\n",
 		       sqrt((double)receipt->asked.num / receipt->asked.den), receipt->asked.num,
 		       receipt->asked.den);
-		printf("charge        rho %s per record\n", rho);
+		print_learn_price(learn);
 	}
 	if (common->input)
 		printf("worth         about %.0f %% of the bias will be what records say\n",

@@ -237,19 +237,21 @@ static void print_recipes(const struct plan_request *request, const double *epsi
 	const struct cuttle_budget *known = &request->known;
 	if (request->format != PLAN_MD || request->records == COUNT_NONE || known->group > 1)
 		return;
-	if (request->records >= RECIPE_LEAST)
-		printf(
-		    "\nFew texts with many of the %llu records each say what all of them say, and "
-		    "cuttle expand writes more behind them. What the records can do to a token "
-		    "is x = gain x clip / temperature. From %g on texts took up the style of "
-		    "all. Many rows want a small -c, for each keeps so many tokens in memory. As "
-		    "options of generate:\n",
-		    (unsigned long long)request->records, RECIPE_STRONG);
+	bool headed = false;
 	for (size_t i = 0; i < count; i++) {
 		struct recipe recipe;
 		if (!recipe_find(request->records, epsilons[i], known->delta, known->tokens,
 		                 known->temperature, &recipe))
 			continue;
+		if (!headed)
+			printf("\nFew texts with many of the %llu records each say what all of "
+			       "them say, and cuttle expand writes more behind them. What the "
+			       "records can do to a token is x = gain x clip / temperature. From "
+			       "%g on texts took up the style of all. Many rows want a small -c, "
+			       "for each keeps so many tokens in memory. As options of "
+			       "generate:\n",
+			       (unsigned long long)request->records, RECIPE_STRONG);
+		headed = true;
 		printf("    -e %g ", epsilons[i]);
 		recipe_print(stdout, &recipe);
 		printf("    x = %.3g\n", recipe.reach);

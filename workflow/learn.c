@@ -2,6 +2,7 @@
 // From a request to a bias, see learn.h. What workflow/run.c calls is in the table at the end.
 #include "workflow/learn.h"
 
+#include "base/misuse.h"
 #include "engine/cuttle/learn.h"
 #include "io/disk/fail.h"
 #include "io/disk/paths.h"
@@ -95,6 +96,31 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 	return status;
 }
 
+/* The noise of a sum; of public records so little that none of it is ever seen. */
+static struct cuttle_query noise_of(const struct learn_receipt *receipt) {
+	struct cuttle_query query = receipt->asked;
+	if (receipt->from_public) query.num = 1, query.den = 4096;
+	return query;
+}
+
+enum { MOST_PARTS = 1 << 16 /* of 1 that the variance of several sums is told in */ };
+
+/* Sets the noise to that of `sums` such answers together, rounded up. False: no query has so much,
+ * and a smaller one would call noise what records say. */
+static bool add_noises(struct cuttle_query *query, size_t sums) {
+	const uint64_t num = (uint64_t)query->num * sums, most = UINT32_MAX;
+	if (num <= most) {
+		query->num = (uint32_t)num;
+		return true;
+	}
+	if (num / query->den >= most) return false;
+	const uint64_t room = most / (num / query->den + 1),
+	               den = room < MOST_PARTS ? room : MOST_PARTS;
+	query->num = (uint32_t)((num * den + query->den - 1) / query->den);
+	query->den = (uint32_t)den;
+	return true;
+}
+
 /* ---- what is made before --------------------------------------------------------------------- */
 
 /* The request by which generate_open makes the public prompt. The law of the plan's texts has no
@@ -154,6 +180,17 @@ static enum cuttle_status set_learn_receipt(const struct learn_request *request,
 	return setup_date(common->now, receipt->date, error);
 }
 
+static enum cuttle_status check_whole_noise(const struct learn *learn, struct cuttle_error *error) {
+	struct cuttle_query query = noise_of(&learn->receipt);
+	const size_t categories = learn->categories.count;
+	return add_noises(&query, categories ? categories : 1)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_USAGE,
+	                     "-e is too small for %zu categories: the bias of all records would be "
+	                     "noise alone. Give a larger -e or fewer categories",
+	                     categories);
+}
+
 enum cuttle_status learn_open(const struct learn_request *request, const struct setup_model *opened,
                               struct learn *learn, struct cuttle_error *error) {
 	*learn = (struct learn){.asked = ask_for_prompt(request)};
@@ -173,6 +210,7 @@ enum cuttle_status learn_open(const struct learn_request *request, const struct 
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
 		                         request->categories, &learn->categories, error);
+	if (!status) status = check_whole_noise(learn, error);
 	if (!status) status = generate_open(&learn->asked, opened, &learn->setup, error);
 	return status ? status : set_learn_receipt(request, learn, error);
 }
@@ -314,13 +352,6 @@ static int tell_read(void *user, size_t texts) {
 	return run_stop(s);
 }
 
-/* The noise of a sum; of public records so little that none of it is ever seen. */
-static struct cuttle_query noise_of(const struct learn_receipt *receipt) {
-	struct cuttle_query query = receipt->asked;
-	if (receipt->from_public) query.num = 1, query.den = 4096;
-	return query;
-}
-
 /* Sets answers[sums][width]: from the journal, or of all records, and then they are there first. */
 static enum cuttle_status take_answers(struct learn_state *s, struct cuttle_learner *learner,
                                        int64_t *answers, struct cuttle_error *error) {
@@ -369,8 +400,7 @@ static enum cuttle_status write_bias(struct learn_state *s, const struct making 
 static enum cuttle_status write_whole(struct learn_state *s, const struct making *m) {
 	const size_t width = (size_t)s->learn->receipt.width, records = s->firsts[s->sums];
 	struct cuttle_query query = noise_of(&s->learn->receipt);
-	while (query.num > UINT32_MAX / s->sums && query.den > 1) query.num /= 2, query.den /= 2;
-	query.num = query.num > UINT32_MAX / s->sums ? UINT32_MAX : query.num * (uint32_t)s->sums;
+	REQUIRE(add_noises(&query, s->sums));
 	for (size_t sum = 0; sum < s->sums; sum++)
 		for (size_t i = 0; i < width; i++) m->whole[i] += m->answers[sum * width + i];
 	s->learn->share = cuttle_learner_bias(m->learner, m->whole, records, &query, m->vector);
@@ -438,28 +468,33 @@ static void digest_learn(void *user, const unsigned char *key, char *digest) {
 	text_set_digest(&s->records, key, digest);
 }
 
+struct ledger_request learn_price(const struct learn *learn) {
+	const struct learn_receipt *receipt = &learn->receipt;
+	struct ledger_request price = {.command = learn->fingerprint, .rho = receipt->rho};
+	if (learn->in_epsilon) {
+		price.measure = LEDGER_EPSILON;
+		price.rho = receipt->epsilon;
+		price.delta = receipt->delta;
+	} else if (receipt->order) {
+		price.measure = LEDGER_RDP;
+		price.order = receipt->order;
+		price.rho = units_multiply(receipt->order, receipt->rho);
+	}
+	return price;
+}
+
 static void set_learn_terms(void *user, struct system_terms *terms) {
 	struct learn_state *s = user;
 	struct learn_receipt *receipt = &s->learn->receipt;
 	const char *command = s->learn->fingerprint;
-	const bool order = receipt->order > 0;
 	terms->output = (struct output_request){.fingerprint = command,
 	                                        .format = OUTPUT_JSONL,
 	                                        .texts = 1 + (size_t)receipt->categories,
 	                                        .private_output = receipt->private_output,
 	                                        .line = make_bias_line,
 	                                        .digest = digest_learn};
-	terms->charge =
-	    (struct ledger_request){.command = command,
-	                            .measure = s->learn->in_epsilon ? LEDGER_EPSILON
-	                                       : order              ? LEDGER_RDP
-	                                                            : LEDGER_RHO,
-	                            .order = receipt->order,
-	                            .rho = s->learn->in_epsilon ? receipt->epsilon
-	                                   : order ? units_multiply(receipt->order, receipt->rho)
-	                                           : receipt->rho,
-	                            .delta = s->learn->in_epsilon ? receipt->delta : 0,
-	                            .count = s->records.count};
+	terms->charge = learn_price(s->learn);
+	terms->charge.count = s->records.count;
 	if (!s->learn->in_epsilon && s->request->common.unit_key) {
 		// An owner's records are one vector: rho is for all of them.
 		terms->charge.once = true;

@@ -70,6 +70,9 @@ enum cuttle_status learn_open(const struct learn_request *request, const struct 
                               struct learn *learn, struct cuttle_error *error);
 void learn_free(struct learn *learn);
 
+/* What a record, or an owner, is charged, by what the ledger counts; its count is not set. */
+struct ledger_request learn_price(const struct learn *learn);
+
 /* For a dry run: counts the records, and nothing else. INPUT: there is none. */
 enum cuttle_status learn_count(const struct learn_request *request, struct learn *learn,
                                struct cuttle_error *error);

@@ -480,6 +480,13 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
 	setup->receipt.dataset = request->common.dataset;
+	if (bias_joint_promise(&setup->receipt).delta >= 1)
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "--bias %s: its delta and this run's together are 1 or more, so both "
+		    "would promise nothing together: give a smaller --delta, or a bias "
+		    "that was learnt with one",
+		    request->bias);
 	enum cuttle_status status = set_fingerprint(request, setup, error);
 	if (!status) status = follow_standing(request, setup, error);
 	if (status) return status;

@@ -30,6 +30,11 @@ refused 2 "${small[@]}" -o b --public --ledger l.db --dataset d
 refused 2 "${small[@]}" -o b -e 1 --prompt-public recs.jsonl
 refused 2 "${small[@]}" -o recs.jsonl -e 1
 refused 2 learn -i recs.jsonl -o b -e 1 --tokens 257
+# Noise of so many sums together has no number: a smaller one would be told as what records say.
+many=$(seq -s, -f 'c%g' 1 90)
+refused 2 learn -i recs.jsonl -o b -e 0.01 --category-field who --category-public --categories "$many" --ledger l.db --dataset d -q
+says err '-e is too small for 90 categories'
+exits 0 learn -e 0.01 --category-field who --category-public --categories c1 --dry-run
 : >none.jsonl
 refused 4 learn -i none.jsonl -o b -e 1 -q
 refused 4 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --text-field body
@@ -85,14 +90,20 @@ exits 0 ledger init --ledger l.db --dataset r --measure rdp --order 4 --loss-lim
 exits 0 "${small[@]}" -o r.bias -e 1 --ledger l.db --dataset r -q
 [ "$(spent r)" = 0.0974239 ] || fail "Renyi losses: $(spent r)"
 exits 0 receipt verify r.bias.receipt.json --output r.bias --ledger l.db
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset r --dry-run
+says out '^charge        loss 0\.0974239* at order 4 per record$'
 exits 0 ledger init --ledger l.db --dataset e --epsilon-limit 9 --delta-limit 1e-5
 exits 0 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 -o g.jsonl --ledger l.db --dataset e --charge epsilon -q
 exits 0 "${small[@]}" -o e.bias -e 1 --ledger l.db --dataset e -q
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset e --dry-run
+says out '^charge        epsilon (1|0\.999[0-9]*), delta 1e-06 per record$'
 exits 0 ledger show --ledger l.db --dataset e
 says out '^spent .*epsilon 1\.999'
 exits 0 receipt verify e.bias.receipt.json --output e.bias --ledger l.db
 exits 0 ledger init --ledger l.db --dataset u --epsilon-limit 9 --unit-key who
 exits 0 "${small[@]}" -o u.bias -e 1 --ledger l.db --dataset u --unit-key who -q
+exits 0 "${small[@]}" -e 1 --ledger l.db --dataset u --unit-key who --dry-run
+says out '^charge        rho 0\.024356 per value of who$'
 [ "$(spent u)" = 0.024356 ] || fail "an owner of two records pays twice: $(spent u)"
 says u.bias.receipt.json 'without all records of any one value of who'
 exits 0 receipt verify u.bias.receipt.json --output u.bias --ledger l.db
@@ -165,6 +176,12 @@ says err '^Nothing is promised to these records'
 exits 0 "${small[@]}" --public -o - --kind note -q && cp out again
 same again p.bias "public records have noise"
 exits 0 receipt verify p.bias.receipt.json --output p.bias
+
+# Two promises whose deltas add up to 1 promise nothing together.
+exits 0 "${small[@]}" -e 1 --delta 0.6 -o wide.bias -q
+refused 2 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 --delta 0.4 --lots off --bias wide.bias -o x.jsonl -q
+says err 'together are 1 or more, so both would promise nothing together'
+exits 0 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 --delta 0.3 --lots off --bias wide.bias -o wide.jsonl -q
 
 # ---- texts from the bias alone -------------------------------------------------------------------
 free=(generate -B 0 --bias notes.bias -N 5 -n 12 --kind note)
