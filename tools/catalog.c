@@ -15,7 +15,7 @@ static bool push_value(json_t *list, json_t *value) {
 	return json_array_append_new(list, value) == 0;
 }
 
-static json_t *make_text(const char *text) {
+static json_t *make_name(const char *text) {
 	return text ? json_string(text) : json_null();
 }
 
@@ -53,15 +53,15 @@ static json_t *make_option(const struct verb *verb, const struct option_entry *e
 	const uint64_t most = find_most(entry);
 	const struct jsonout_member members[] = {
 	    {"name", json_string(entry->name)},
-	    {"letter", make_text(entry->letter ? letter : NULL)},
+	    {"letter", make_name(entry->letter ? letter : NULL)},
 	    {"kind", json_string(KINDS[entry->kind])},
-	    {"argument", make_text(entry->argument)},
+	    {"argument", make_name(entry->argument)},
 	    {"choices", entry->kind == OPTION_CHOICE ? make_choices(entry->argument) : json_null()},
 	    {"least", counted ? json_integer((json_int_t)entry->least) : json_null()},
 	    {"most", most ? json_integer((json_int_t)most) : json_null()},
-	    {"range", make_text(entry->range)},
+	    {"range", make_name(entry->range)},
 	    {"group", entry->group ? json_integer(entry->group) : json_null()},
-	    {"heading", make_text(options_heading(verb, entry->name))},
+	    {"heading", make_name(options_heading(verb, entry->name))},
 	    {"first", json_boolean(entry->first)},
 	    {"help", json_string(entry->help)},
 	};
@@ -91,8 +91,8 @@ static json_t *make_actions(const struct verb *verb) {
 static json_t *make_verb(const struct verb *verb) {
 	const struct jsonout_member members[] = {
 	    {"name", json_string(verb->name)},       {"usage", json_string(verb->usage)},
-	    {"summary", json_string(verb->summary)}, {"example", make_text(verb->example)},
-	    {"another", make_text(verb->another)},   {"about", make_text(verb->about)},
+	    {"summary", json_string(verb->summary)}, {"example", make_name(verb->example)},
+	    {"another", make_name(verb->another)},   {"about", make_name(verb->about)},
 	    {"actions", make_actions(verb)},         {"options", make_options(verb)},
 	};
 	return jsonout_extend(json_object(), members, COUNT_OF(members));
