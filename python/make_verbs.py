@@ -34,7 +34,7 @@ RECEIPTS = {"expand": "own-receipt"}  # where it is not called receipt
 NO_RECEIPT = {"audit", "shard"}  # whose --receipt is read, or is that of another verb
 JSON = {"ledger list", "ledger show", "model info", "inspect"}  # asked for --json always
 JSON_VERBS = {"budget"}
-JSON_NOT = {"budget plan"}  # which has --output json
+JSON_NOT = {"budget plan"}  # which has --format json
 LEFT_OUT = {"quiet", "json"}  # the module's own; json stays where it is not always asked for
 RECORDS = {"input", "public-examples", "against", "baseline", "test", "texts", "held-out",
            "members", "replies", "categories"}  # fmt: skip
@@ -261,7 +261,6 @@ def function(verb: Dict[str, Any], words: Tuple[str, ...], called: str) -> str:
         shown = shown + [("progress", {"help": "show how far it is. None: where somebody watches and tqdm "
                                        "is installed", "range": None, "least": None, "most": None, "kind": "flag"})]  # fmt: skip
     result = "Answer" if returns == "answer" else "Run"
-    given = ", ".join(f'"{one}": {one}' for one in [o.lstrip("*") for o in operands] + [p for p, _ in shown])
     spec = f"_{called.upper()}"
     signature = ",\n    ".join(parameters)
     said = "an Answer" if result == "Answer" else "a Run"
@@ -290,7 +289,7 @@ def {called}(
 ) -> {result}:
     """{docstring(verb, words, shown, said, operands).strip()}
     """
-    return call_{result.lower()}({spec}, {{{given}}})
+    return call_{result.lower()}({spec}, locals())
 '''
 
 

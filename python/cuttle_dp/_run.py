@@ -11,6 +11,7 @@ import functools
 import html
 import io
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -59,6 +60,14 @@ class Verb(NamedTuple):
     kept: Optional[str]  # the parameter that keeps the output through a stop, as generate's output
 
 
+def rounded_up(value: float) -> str:
+    """In four digits, and never less than the value: what is promised may not look smaller."""
+    if not value > 0 or math.isinf(value):
+        return str(value)
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(value / unit) * unit:.4g}"
+
+
 class Receipt(Dict[str, Any]):
     """What a run promises, as a dict. ``content`` has the bytes that a signature is for."""
 
@@ -78,7 +87,7 @@ class Receipt(Dict[str, Any]):
 
         def number(name: str) -> str:
             value = self.get(name)
-            return f"{value:.6g}" if isinstance(value, float) else cell(value)
+            return rounded_up(value) if isinstance(value, float) else cell(value)
 
         rows = [
             ("promise", cell(self.get("guarantee", "none is stated"))),
@@ -166,7 +175,7 @@ class Run:
     def __repr__(self) -> str:
         where = f" in {self.output}" if self.output else ""
         epsilon = None if self.receipt is None else self.receipt.get("epsilon")
-        promise = f", epsilon {epsilon:.4g}" if isinstance(epsilon, float) else ""
+        promise = f", epsilon {rounded_up(epsilon)}" if isinstance(epsilon, float) else ""
         if self.output and not self.content:
             return f"<cuttle run{where}{promise}>"
         return f"<cuttle run: {len(self)} texts{where}{promise}>"
@@ -286,7 +295,9 @@ class Call:
                 labels += [value] if isinstance(value, str) else list(value)
         text = self.text_field(name)
         # Lists of spans are no labels, and go as they are.
-        plain = {self.given.get("spans_field"), self.given.get("against"), text}
+        plain = [self.given.get("spans_field"), text]
+        if self.verb.name == "tag":
+            plain.append(self.given.get("against"))
         maybe += [label for label in labels if label in plain]
         labels = [label for label in labels if label not in plain]
         if name != "input":
@@ -295,14 +306,20 @@ class Call:
 
     def content(self, name: str, role: str, value: Any) -> str:
         """The path that the command reads instead of a value that is no path."""
+        content: Optional[bytes] = None
         if isinstance(value, Run):
-            value = value.output if value.output and not value.content else value.content
-        if isinstance(value, Receipt):
-            value = value.content or json.dumps(value).encode()
+            if value.output and not value.content:
+                value = value.output
+            else:
+                content = value.content
+        elif isinstance(value, Receipt):
+            content = value.content or json.dumps(value).encode()
+        elif isinstance(value, bytes) and role == "lines":
+            content = value
         if isinstance(value, (str, os.PathLike)) and not (role == "texts" and _is_parquet(value)):
             return str(os.fspath(value))
-        if isinstance(value, bytes):
-            file = _forms.write_bytes(value)
+        if content is not None:
+            file = _forms.write_bytes(content)
         elif role == "document" and isinstance(value, Mapping):
             file = _forms.write_bytes(json.dumps(value).encode())
         elif role == "lines" and not isinstance(value, Mapping):
