@@ -19,16 +19,30 @@ from typing import Any, Dict, List, Tuple
 # What stands behind a verb's words, as parameters. The rest of the tables names what help does not
 # say in a form that can be read by a program.
 OPERANDS = {
-    "model info": ["model"], "model verify": ["model"], "clusters show": ["clusters"],
-    "words": ["words"], "receipt verify": ["receipt"], "report": ["*files"], "merge": ["run"],
+    "model info": ["model"],
+    "model verify": ["model"],
+    "clusters show": ["clusters"],
+    "words": ["words"],
+    "receipt verify": ["receipt"],
+    "report": ["*files"],
+    "merge": ["run"],
     "serve key": ["id", "role"],
-}  # fmt: skip
+}
 # Verbs that write texts, and whether they write to standard output, too.
 TEXTS = {
-    "generate": True, "expand": True, "evolve": True, "sanitize": True, "perturb": True,
-    "tag": True, "score": True, "tokenize": True, "detokenize": True, "infer": False,
-    "extract": False, "merge": False,
-}  # fmt: skip
+    "generate": True,
+    "expand": True,
+    "evolve": True,
+    "sanitize": True,
+    "perturb": True,
+    "tag": True,
+    "score": True,
+    "tokenize": True,
+    "detokenize": True,
+    "infer": False,
+    "extract": False,
+    "merge": False,
+}
 BIASES = {"learn"}  # a file and its receipt
 RECEIPTS = {"expand": "own-receipt"}  # where it is not called receipt
 NO_RECEIPT = {"audit", "shard"}  # whose --receipt is read, or is that of another verb
@@ -36,11 +50,32 @@ JSON = {"ledger list", "ledger show", "model info", "inspect"}  # asked for --js
 JSON_VERBS = {"budget"}
 JSON_NOT = {"budget plan"}  # which has --format json
 LEFT_OUT = {"quiet", "json"}  # the module's own; json stays where it is not always asked for
-RECORDS = {"input", "public-examples", "against", "baseline", "test", "texts", "held-out",
-           "members", "replies", "categories"}  # fmt: skip
+RECORDS = {
+    "input",
+    "public-examples",
+    "against",
+    "baseline",
+    "test",
+    "texts",
+    "held-out",
+    "members",
+    "replies",
+    "categories",
+}
 DOCUMENTS = {"schema", "receipt", "parent"}
-LISTS = {"names", "word-list", "sensitive", "stop-words", "lexicon", "grammar", "prompt-public",
-         "prompt-private", "prompt-variation", "prompt", "instruction"}  # fmt: skip
+LISTS = {
+    "names",
+    "word-list",
+    "sensitive",
+    "stop-words",
+    "lexicon",
+    "grammar",
+    "prompt-public",
+    "prompt-private",
+    "prompt-variation",
+    "prompt",
+    "instruction",
+}
 PATHS = {"FILE", "RUN", "REAL", "OUT", "WORDS", "FOLDER", "PATH", "NPY"}
 NOT_RECORDS = {("model", "input"), ("receipt", "output"), ("bench", "prompt")}
 READ_OUTPUTS = {("receipt", "output"), ("receipt", "dropped")}
@@ -74,7 +109,11 @@ def applies(option: Dict[str, Any], verb: Dict[str, Any], action: str) -> bool:
             named += words
         else:
             return True
-    return not named or action in named or not re.match(r"[a-z, -]+?(?: with [^:.]*)?:", option["help"])
+    return (
+        not named
+        or action in named
+        or not re.match(r"[a-z, -]+?(?: with [^:.]*)?:", option["help"])
+    )
 
 
 def role(verb: str, option: Dict[str, Any]) -> str:
@@ -107,11 +146,16 @@ def python_type(option: Dict[str, Any], kind: str) -> str:
     if option["kind"] == "count":
         return "int"
     if option["kind"] == "real":
-        return 'Union[float, Literal["auto"]]' if option["argument"].startswith("auto|") else "float"
+        return (
+            'Union[float, Literal["auto"]]' if option["argument"].startswith("auto|") else "float"
+        )
     one = {
-        "texts": "Union[Texts, Run]", "document": "Union[Document, Receipt]", "lines": "Lines",
-        "path": "Path", "field": "str",
-    }.get(kind, "Value")  # fmt: skip
+        "texts": "Union[Texts, Run]",
+        "document": "Union[Document, Receipt]",
+        "lines": "Lines",
+        "path": "Path",
+        "field": "str",
+    }.get(kind, "Value")
     if option["name"] == "categories":
         one = "Texts"
     return f"Union[{one}, Sequence[{one}]]" if option["kind"] == "list" else one
@@ -150,8 +194,13 @@ def bounds(option: Dict[str, Any]) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def docstring(verb: Dict[str, Any], words: Tuple[str, ...], shown: List[Tuple[str, Dict[str, Any]]],
-              returns: str, operands: List[str]) -> str:  # fmt: skip
+def docstring(
+    verb: Dict[str, Any],
+    words: Tuple[str, ...],
+    shown: List[Tuple[str, Dict[str, Any]]],
+    returns: str,
+    operands: List[str],
+) -> str:
     say = Words(verb["options"]).say
     name = " ".join(words)
     summary = f"{verb['summary'][0].upper()}{verb['summary'][1:]}."
@@ -163,10 +212,18 @@ def docstring(verb: Dict[str, Any], words: Tuple[str, ...], shown: List[Tuple[st
     lines += [f"`cuttle help {verb['name']} --all` says more.", "", "Options:"]
     for one, option in shown:
         head = f"    {one}: {say(option['help'])}{bounds(option)}."
-        lines += textwrap.wrap(head, 96, subsequent_indent="        ", break_long_words=False,
-                               break_on_hyphens=False)  # fmt: skip
-    lines += ["", f"Returns {returns}.", "Raises CuttleError, by the exit code: BudgetRefused, InputInvalid,"]
-    lines += ["ModelInvalid, Partial, EvidenceInvalid, OutOfMemory, RemoteRefused; TypeError", "for texts that are none."]
+        lines += textwrap.wrap(
+            head, 96, subsequent_indent="        ", break_long_words=False, break_on_hyphens=False
+        )
+    lines += [
+        "",
+        f"Returns {returns}.",
+        "Raises CuttleError, by the exit code: BudgetRefused, InputInvalid,",
+    ]
+    lines += [
+        "ModelInvalid, Partial, EvidenceInvalid, OutOfMemory, RemoteRefused; TypeError",
+        "for texts that are none.",
+    ]
     lines += ["", "Example::", "", f"    {example(words, operands, verb)}"]
     return "\n".join(("    " + line).rstrip() for line in lines)
 
@@ -196,7 +253,11 @@ def example(words: Tuple[str, ...], operands: List[str], verb: Dict[str, Any]) -
     names = [option["name"] for option in verb["options"]]
     if not operands and "input" in names:
         first = ['["one text", "another"]']
-    if "model" in names and "model" not in operands and verb["name"] not in ("budget", "clusters", "receipt"):
+    if (
+        "model" in names
+        and "model" not in operands
+        and verb["name"] not in ("budget", "clusters", "receipt")
+    ):
         first.append('model="model.gguf"')
     if verb["name"] == "ledger":
         first += ['ledger="spent.db"', 'dataset="notes"']
@@ -230,7 +291,9 @@ def function(verb: Dict[str, Any], words: Tuple[str, ...], called: str) -> str:
     if returns != "answer" and verb["name"] not in NO_RECEIPT:
         wanted = RECEIPTS.get(verb["name"], "receipt")
         receipt = parameter(wanted) if wanted in names else ""
-    kept = any(option["name"] == "output" and role(verb["name"], option) == "path" for _, option in options)
+    kept = any(
+        option["name"] == "output" and role(verb["name"], option) == "path" for _, option in options
+    )
     table = ",\n        ".join(
         f'"{one}": Option("{option["name"]}", "{option["kind"]}", "{role(verb["name"], option)}")'
         for one, option in options
@@ -253,13 +316,26 @@ def function(verb: Dict[str, Any], words: Tuple[str, ...], called: str) -> str:
         parameters.append("*")
     for one, option in rest:
         kind = python_type(option, role(verb["name"], option))
-        parameters.append(f"{one}: {kind} = False" if kind == "bool" else f"{one}: Optional[{kind}] = None")
+        parameters.append(
+            f"{one}: {kind} = False" if kind == "bool" else f"{one}: Optional[{kind}] = None"
+        )
     progress = "progress" in names
     shown = first + rest
     if progress:
         parameters.append("progress: Optional[bool] = None")
-        shown = shown + [("progress", {"help": "show how far it is. None: where somebody watches and tqdm "
-                                       "is installed", "range": None, "least": None, "most": None, "kind": "flag"})]  # fmt: skip
+        shown = shown + [
+            (
+                "progress",
+                {
+                    "help": "show how far it is. None: where somebody watches and tqdm "
+                    "is installed",
+                    "range": None,
+                    "least": None,
+                    "most": None,
+                    "kind": "flag",
+                },
+            )
+        ]
     result = "Answer" if returns == "answer" else "Run"
     spec = f"_{called.upper()}"
     signature = ",\n    ".join(parameters)
@@ -296,9 +372,22 @@ def {called}(
 def check_tables(catalog: Dict[str, Any]) -> None:
     """The command has what the tables here name."""
     verbs = {verb["name"]: verb for verb in catalog["verbs"]}
-    known = set(verbs) | {f"{name} {action}" for name, verb in verbs.items() for action in verb["actions"]}
+    known = set(verbs) | {
+        f"{name} {action}" for name, verb in verbs.items() for action in verb["actions"]
+    }
     options = {option["name"] for verb in verbs.values() for option in verb["options"]}
-    for table in (OPERANDS, TEXTS, BIASES, RECEIPTS, NO_RECEIPT, JSON, JSON_VERBS, JSON_NOT, WRITTEN, EXAMPLES):
+    for table in (
+        OPERANDS,
+        TEXTS,
+        BIASES,
+        RECEIPTS,
+        NO_RECEIPT,
+        JSON,
+        JSON_VERBS,
+        JSON_NOT,
+        WRITTEN,
+        EXAMPLES,
+    ):
         for name in table:
             assert name in known, f"make_verbs.py names the verb {name}, which there is not"
     for names in (RECORDS, DOCUMENTS, LISTS):
@@ -311,11 +400,15 @@ def main() -> None:
     folder = Path(sys.argv[2])
     check_tables(catalog)
     own = spaces(catalog["verbs"])
-    plain = HEAD.format(version=catalog["version"], about="The verbs of the command, a function each.")
+    plain = HEAD.format(
+        version=catalog["version"], about="The verbs of the command, a function each."
+    )
     names = []
     for verb in catalog["verbs"]:
         if verb["name"] in own:
-            text = HEAD.format(version=catalog["version"], about=f"cuttle {verb['name']}: {verb['summary']}.")
+            text = HEAD.format(
+                version=catalog["version"], about=f"cuttle {verb['name']}: {verb['summary']}."
+            )
             for action in verb["actions"]:
                 text += function(verb, (verb["name"], action), parameter(action))
             actions = ", ".join(f'"{parameter(action)}"' for action in verb["actions"])

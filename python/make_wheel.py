@@ -35,7 +35,14 @@ SHELLS = {
     "fish": "fish/vendor_completions.d/cuttle.fish",
 }
 # Debian's packages of what the static program holds, with what their licences say.
-INSIDE = ["libc6", "libjansson-dev", "libcsv-dev", "libsodium-dev", "libsqlite3-dev", "libutf8proc-dev"]
+INSIDE = [
+    "libc6",
+    "libjansson-dev",
+    "libcsv-dev",
+    "libsodium-dev",
+    "libsqlite3-dev",
+    "libutf8proc-dev",
+]
 
 
 def ask(helper: str, *arguments: str) -> bytes:
@@ -48,16 +55,22 @@ def module_files(helper: str) -> Dict[str, bytes]:
         shutil.copytree(HERE / NAME, made, ignore=shutil.ignore_patterns("__pycache__"))
         catalog = Path(folder, "catalog.json")
         catalog.write_bytes(ask(helper, "--json"))
-        subprocess.run(["python3", str(HERE / "make_verbs.py"), str(catalog), str(made)], check=True)
-        return {f"{NAME}/{path.name}": path.read_bytes() for path in made.iterdir() if path.is_file()}
+        subprocess.run(
+            ["python3", str(HERE / "make_verbs.py"), str(catalog), str(made)], check=True
+        )
+        return {
+            f"{NAME}/{path.name}": path.read_bytes() for path in made.iterdir() if path.is_file()
+        }
 
 
 def stripped(command: str, program: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "cuttle")
         # The build's id follows from paths of debug data, which is not in here.
-        subprocess.run([program, "-s", "-R", ".note.gnu.build-id", "-R", ".comment", "-o", str(out), command],
-                       check=True)  # fmt: skip
+        subprocess.run(
+            [program, "-s", "-R", ".note.gnu.build-id", "-R", ".comment", "-o", str(out), command],
+            check=True,
+        )
         return out.read_bytes()
 
 
@@ -85,16 +98,22 @@ def metadata(version: str, licences: List[str]) -> bytes:
 def wheel_files(options: argparse.Namespace, version: str) -> List[Tuple[str, bytes, int]]:
     """Names, contents and modes, in the order of the archive."""
     data, info = f"{NAME}-{version}.data", f"{NAME}-{version}.dist-info"
-    files = [(name, content, 0o644) for name, content in sorted(module_files(options.helper).items())]
+    files = [
+        (name, content, 0o644) for name, content in sorted(module_files(options.helper).items())
+    ]
     command = stripped(options.command, options.strip)
     assert command[:4] == b"\x7fELF" and b"/ld-linux" not in command, "the command is not static"
     files.append((f"{data}/scripts/cuttle", command, 0o755))
     pages = {"cuttle.1": ask(options.helper, "--mdoc")}
     for verb in ask(options.helper, "--verbs").decode().split():
         pages[f"cuttle-{verb}.1"] = ask(options.helper, "--mdoc", verb)
-    files += [(f"{data}/data/share/man/man1/{name}", page, 0o644) for name, page in sorted(pages.items())]
+    files += [
+        (f"{data}/data/share/man/man1/{name}", page, 0o644) for name, page in sorted(pages.items())
+    ]
     for shell, name in sorted(SHELLS.items()):
-        files.append((f"{data}/data/share/{name}", ask(options.helper, "--completion", shell), 0o644))
+        files.append(
+            (f"{data}/data/share/{name}", ask(options.helper, "--completion", shell), 0o644)
+        )
     licences = {"LICENSE": (ROOT / "LICENSE").read_bytes()}
     for package in INSIDE:
         says = Path(options.licences, package, "copyright")
@@ -102,7 +121,9 @@ def wheel_files(options: argparse.Namespace, version: str) -> List[Tuple[str, by
     files.append((f"{info}/METADATA", metadata(version, sorted(licences)), 0o644))
     tag = f"Wheel-Version: 1.0\nGenerator: cuttle\nRoot-Is-Purelib: false\nTag: py3-none-{options.platform}\n"
     files.append((f"{info}/WHEEL", tag.encode(), 0o644))
-    files += [(f"{info}/licenses/{name}", content, 0o644) for name, content in sorted(licences.items())]
+    files += [
+        (f"{info}/licenses/{name}", content, 0o644) for name, content in sorted(licences.items())
+    ]
     record = "".join(
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=').decode()},{len(content)}\n"
         for name, content, _ in files

@@ -96,7 +96,14 @@ class CuttleWarning(UserWarning):
 BY_CODE: Dict[int, Type[CuttleError]] = {
     kind.exit_code: kind
     for kind in (
-        InternalError, UsageError, BudgetRefused, InputInvalid, ModelInvalid, Partial,
-        EvidenceInvalid, OutOfMemory, RemoteRefused,
+        InternalError,
+        UsageError,
+        BudgetRefused,
+        InputInvalid,
+        ModelInvalid,
+        Partial,
+        EvidenceInvalid,
+        OutOfMemory,
+        RemoteRefused,
     )
-}  # fmt: skip
+}

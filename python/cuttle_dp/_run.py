@@ -35,8 +35,21 @@ from . import _command, _errors, _forms
 from ._forms import Columns, Form
 
 # What the lines of an output say of a text, beside its columns.
-SAID_OF_TEXTS = ("index", "tokens", "finish", "batch", "free_tokens", "parents", "votes", "words",
-                 "method", "ended", "groups", "id", "spans")  # fmt: skip
+SAID_OF_TEXTS = (
+    "index",
+    "tokens",
+    "finish",
+    "batch",
+    "free_tokens",
+    "parents",
+    "votes",
+    "words",
+    "method",
+    "ended",
+    "groups",
+    "id",
+    "spans",
+)
 
 
 class Option(NamedTuple):
@@ -98,11 +111,16 @@ class Receipt(Dict[str, Any]):
             ("not promised", NOT_PROMISED),
         ]
         stamp = "" if self.get("private", True) else "<p><b>NOT PRIVATE</b></p>"
-        return stamp + "<table>" + "".join(
-            f"<tr><th style='text-align:left;vertical-align:top'>{name}</th>"
-            f"<td style='text-align:left'>{said}</td></tr>"
-            for name, said in rows
-        ) + "</table>"  # fmt: skip
+        return (
+            stamp
+            + "<table>"
+            + "".join(
+                f"<tr><th style='text-align:left;vertical-align:top'>{name}</th>"
+                f"<td style='text-align:left'>{said}</td></tr>"
+                for name, said in rows
+            )
+            + "</table>"
+        )
 
 
 NOT_PROMISED = (
@@ -420,8 +438,15 @@ class Call:
             with open(output, "rb") as file:
                 content = file.read()
         read = Receipt.read(receipt) if receipt and os.path.exists(receipt) else None
-        return Run(content, self.form, messages, output, read, "schema" in self.given,
-                   str(self.given.get("text_field") or "text"))  # fmt: skip
+        return Run(
+            content,
+            self.form,
+            messages,
+            output,
+            read,
+            "schema" in self.given,
+            str(self.given.get("text_field") or "text"),
+        )
 
 
 def _is_parquet(value: Any) -> bool:
@@ -512,4 +537,3 @@ def call(verb: Verb, given: Dict[str, Any]) -> Union[Run, Answer]:
         return result
     finally:
         this.close()
-

@@ -12,8 +12,9 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
-import cuttle_dp
 import pytest
+
+import cuttle_dp
 
 TINY = os.environ.pop("CUTTLE_TINY", "tiny.gguf")
 SAMPLES = os.environ.pop("CUTTLE_SAMPLES", "tools/samples")

@@ -8,15 +8,22 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, List
 
-import cuttle_dp as cuttle
 import pytest
+
+import cuttle_dp as cuttle
 from cuttle_dp import _command
 
 KINDS = [
-    cuttle.InternalError, cuttle.UsageError, cuttle.BudgetRefused, cuttle.InputInvalid,
-    cuttle.ModelInvalid, cuttle.Partial, cuttle.EvidenceInvalid, cuttle.OutOfMemory,
+    cuttle.InternalError,
+    cuttle.UsageError,
+    cuttle.BudgetRefused,
+    cuttle.InputInvalid,
+    cuttle.ModelInvalid,
+    cuttle.Partial,
+    cuttle.EvidenceInvalid,
+    cuttle.OutOfMemory,
     cuttle.RemoteRefused,
-]  # fmt: skip
+]
 Small = Dict[str, Any]
 
 

@@ -8,18 +8,22 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List
 
-import cuttle_dp as cuttle
 import pytest
+
+import cuttle_dp as cuttle
 from cuttle_dp import _forms
 
 Small = Dict[str, Any]
 Rows = List[Dict[str, Any]]
 FORM = {
     "type": "object",
-    "properties": {"ward": {"enum": ["heart", "mind"]}, "days": {"type": "integer", "minimum": 0, "maximum": 9}},
+    "properties": {
+        "ward": {"enum": ["heart", "mind"]},
+        "days": {"type": "integer", "minimum": 0, "maximum": 9},
+    },
     "required": ["ward", "days"],
     "additionalProperties": False,
-}  # fmt: skip
+}
 
 
 def written(value: Any, columns: _forms.Columns) -> Rows:
@@ -33,7 +37,9 @@ def written(value: Any, columns: _forms.Columns) -> Rows:
 def test_lists(texts: List[str], rows: Rows, small: Small) -> None:
     assert isinstance(cuttle.generate(texts, **small).texts, list)
     assert len(cuttle.generate(tuple(texts), **small).texts) == 3
-    run = cuttle.generate(rows, **small, category_field="ward", categories=["heart", "mind"], category_public=True)
+    run = cuttle.generate(
+        rows, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
     assert {line["ward"] for line in run.lines} == {"heart", "mind"}
     assert len(cuttle.generate([*texts, None, float("nan")], **small).texts) == 3
 
@@ -64,7 +70,9 @@ def test_public_files_by_memory(texts: List[str], rows: Rows, small: Small) -> N
     run = cuttle.generate(texts, **small, public_examples=["An invented record.", "Another one."])
     assert len(run.texts) == 3
     shares = [{"ward": "heart", "share": 2}, {"ward": "mind", "share": 1}]
-    run = cuttle.generate(rows, **small, category_field="ward", categories=shares, category_public=True)
+    run = cuttle.generate(
+        rows, **small, category_field="ward", categories=shares, category_public=True
+    )
     assert len(run.texts) == 3
     run = cuttle.generate(texts, **small, grammar=b'root ::= "a" [a-z]{1,3} "."\n')
     assert all(text.startswith("a") for text in run.texts)
@@ -104,8 +112,14 @@ def test_pandas(rows: Rows, small: Small) -> None:
     frame.loc[105, "note"] = None
     frame["nested"] = [[1]] * 60
     frame["when"] = pandas.Timestamp("2026-01-01")
-    run = cuttle.generate(frame, **small, text_field="note", category_field="ward",
-                          categories=["heart", "mind"], category_public=True)  # fmt: skip
+    run = cuttle.generate(
+        frame,
+        **small,
+        text_field="note",
+        category_field="ward",
+        categories=["heart", "mind"],
+        category_public=True,
+    )
     assert list(run.texts.columns) == ["note", "ward"] and len(run.texts) == 3
     with pytest.raises(TypeError, match="did you mean note"):
         cuttle.generate(frame, **small, text_field="notes")
@@ -113,7 +127,9 @@ def test_pandas(rows: Rows, small: Small) -> None:
         cuttle.generate(frame["who"], **small)
     with pytest.raises(TypeError, match="Timestamp"):
         cuttle.generate(frame, **small, text_field="note", schema=FORM)
-    lines = written(pandas.Series(["a", None, float("nan"), pandas.NA, pandas.NaT, "f"]), _forms.Columns())
+    lines = written(
+        pandas.Series(["a", None, float("nan"), pandas.NA, pandas.NaT, "f"]), _forms.Columns()
+    )
     assert [line["text"] for line in lines] == ["a", None, None, None, None, "f"]
     table = pandas.DataFrame({"ward": ["heart"] * 40, "days": range(40)}).astype({"days": "int8"})
     run = cuttle.generate(table, **small, schema=FORM)
@@ -127,9 +143,13 @@ def test_polars(rows: Rows, small: Small) -> None:
     frame = polars.DataFrame(rows)
     run = cuttle.generate(frame["text"], **small)
     assert isinstance(run.texts, polars.Series) and run.texts.name == "text" and len(run.texts) == 3
-    run = cuttle.generate(frame, **small, category_field="ward", categories=["heart", "mind"], category_public=True)
+    run = cuttle.generate(
+        frame, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
     assert run.texts.columns == ["text", "ward"]
-    run = cuttle.generate(polars.DataFrame({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM)
+    run = cuttle.generate(
+        polars.DataFrame({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM
+    )
     assert run.texts.columns == ["ward", "days"]
     assert written(polars.Series(["a", None]), _forms.Columns()) == [{"text": "a"}, {"text": None}]
 
@@ -140,10 +160,14 @@ def test_pyarrow(rows: Rows, small: Small, tmp_path: Path) -> None:
     run = cuttle.generate(table["text"], **small)
     assert isinstance(run.texts, pyarrow.Array) and len(run.texts) == 3
     assert isinstance(cuttle.generate(table["text"].combine_chunks(), **small).texts, pyarrow.Array)
-    run = cuttle.generate(table, **small, category_field="ward", categories=["heart", "mind"], category_public=True)
+    run = cuttle.generate(
+        table, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
     assert run.texts.column_names == ["text", "ward"]
     assert len(cuttle.generate(table.to_batches()[0], **small).texts) == 3
-    run = cuttle.generate(pyarrow.table({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM)
+    run = cuttle.generate(
+        pyarrow.table({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM
+    )
     assert run.texts.column_names == ["ward", "days"]
     from pyarrow import parquet
 
@@ -152,7 +176,9 @@ def test_pyarrow(rows: Rows, small: Small, tmp_path: Path) -> None:
     assert isinstance(cuttle.generate(file, **small).texts, list)
 
 
-def test_parquet_without_a_reader(small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_without_a_reader(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import sys
 
     for name in ("pyarrow", "polars", "pandas"):

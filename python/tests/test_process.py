@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List
 
-import cuttle_dp as cuttle
 import pytest
+
+import cuttle_dp as cuttle
 from cuttle_dp import _command
 
 Small = Dict[str, Any]
@@ -28,7 +29,7 @@ warnings.simplefilter("ignore")
 texts = [f"Record {i} has a cough." for i in range(400)]
 try:
     run = cuttle.generate(texts, model=sys.argv[1], output=sys.argv[2] or None, epsilon=10, batch_size=2, num=200,
-                          max_tokens=300, lots="off", threads=1)
+                          max_tokens=300, lots="off", accountant="zcdp", threads=1)
     print("done", len(run.texts))
 except cuttle.Partial as error:
     print("partial", error.code, flush=True)
@@ -42,8 +43,10 @@ except KeyboardInterrupt:
 def begin(tiny: str, output: str, *more: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", LONG, tiny, output, *more],
-        stdout=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def children(parent: int) -> List[int]:
@@ -130,7 +133,9 @@ def test_kill_then_resume(tiny: str, tmp_path: Path) -> None:
     again = begin(tiny, str(file))
     said, _ = again.communicate(timeout=120)
     assert said == "done 200\n"
-    assert "these are its bytes" in str(cuttle.receipt.verify(tmp_path / "new.receipt.json", output=file))
+    assert "these are its bytes" in str(
+        cuttle.receipt.verify(tmp_path / "new.receipt.json", output=file)
+    )
 
 
 def test_killed_command_is_partial(tiny: str, tmp_path: Path) -> None:
@@ -149,8 +154,18 @@ def test_other_texts_are_refused(tiny: str, tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     with pytest.raises(cuttle.UsageError):
-        cuttle.generate(["Something else."] * 400, model=tiny, output=file, epsilon=10, batch_size=2,
-                        num=200, max_tokens=300, lots="off", threads=1)  # fmt: skip
+        cuttle.generate(
+            ["Something else."] * 400,
+            model=tiny,
+            output=file,
+            epsilon=10,
+            batch_size=2,
+            num=200,
+            max_tokens=300,
+            lots="off",
+            accountant="zcdp",
+            threads=1,
+        )
 
 
 TRACED = """
@@ -176,11 +191,25 @@ def test_nothing_private_is_written(tiny: str, tmp_path: Path) -> None:
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
     done = subprocess.run(
-        ["strace", "-f", "-y", "-s", "4096", "-o", str(trace), "-e",
-         "trace=openat,open,creat,write,pwrite64,writev,pwritev,sendfile,copy_file_range,splice",
-         sys.executable, "-B", "-c", TRACED, tiny],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            "strace",
+            "-f",
+            "-y",
+            "-s",
+            "4096",
+            "-o",
+            str(trace),
+            "-e",
+            "trace=openat,open,creat,write,pwrite64,writev,pwritev,sendfile,copy_file_range,splice",
+            sys.executable,
+            "-B",
+            "-c",
+            TRACED,
+            tiny,
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     if "PTRACE" in done.stderr or "ptrace" in done.stderr:
         pytest.skip(f"strace may not trace here: {done.stderr}")
     assert done.returncode == 0, done.stderr
@@ -190,9 +219,13 @@ def test_nothing_private_is_written(tiny: str, tmp_path: Path) -> None:
         if opened:
             # A receipt, which is public, in a folder in memory.
             assert re.match(r"/dev/(null|tty|shm/cuttle-[^/]*/receipt)", opened[1]), line
-        wrote = re.search(r"\b(?:p?writev?(?:64)?|sendfile|splice|copy_file_range)\((\d+)<([^>]*)>", line)
+        wrote = re.search(
+            r"\b(?:p?writev?(?:64)?|sendfile|splice|copy_file_range)\((\d+)<([^>]*)>", line
+        )
         if wrote:
-            assert re.match(r"/memfd:|pipe:|socket:|anon_inode:|/dev/(null|tty|pts|shm/cuttle-)", wrote[2]), line
+            assert re.match(
+                r"/memfd:|pipe:|socket:|anon_inode:|/dev/(null|tty|pts|shm/cuttle-)", wrote[2]
+            ), line
             if "xyzzy" in line:
                 assert wrote[2].startswith("/memfd:"), line
                 inputs += 1
@@ -203,9 +236,30 @@ def test_a_call_adds_little_time(texts: List[str], small: Small, tmp_path: Path)
     """Reported, and at most 50 ms more than the command alone."""
     file = tmp_path / "in.jsonl"
     file.write_text("".join(f'{{"text":"{text}"}}\n' for text in texts))
-    line = [_command.command_path(), "generate", "-m", small["model"], "-i", str(file), "-o", "-", "-e", "10",
-            "-B", "2", "-N", "3", "-n", "8", "--lots", "off", "--progress", "off",
-            "--receipt", str(tmp_path / "receipt.json")]  # fmt: skip
+    line = [
+        _command.command_path(),
+        "generate",
+        "-m",
+        small["model"],
+        "-i",
+        str(file),
+        "-o",
+        "-",
+        "-e",
+        "10",
+        "-B",
+        "2",
+        "-N",
+        "3",
+        "-n",
+        "8",
+        "--lots",
+        "off",
+        "--progress",
+        "off",
+        "--receipt",
+        str(tmp_path / "receipt.json"),
+    ]
     alone, module = [], []
     for _ in range(15):
         begun = time.perf_counter()
@@ -219,7 +273,9 @@ def test_a_call_adds_little_time(texts: List[str], small: Small, tmp_path: Path)
     assert added <= 0.05
 
 
-def test_progress(texts: List[str], small: Small, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress(
+    texts: List[str], small: Small, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cuttle.generate(texts, **small)
     assert capfd.readouterr().err == ""
     monkeypatch.setitem(sys.modules, "tqdm", None)

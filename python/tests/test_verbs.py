@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any, Dict, List
 
-import cuttle_dp as cuttle
 import pytest
+
+import cuttle_dp as cuttle
 from cuttle_dp import _command, _run, _verbs
 
 Small = Dict[str, Any]
@@ -18,7 +19,9 @@ Small = Dict[str, Any]
 def catalog() -> Dict[str, Any]:
     import json
 
-    said = subprocess.run([_command.command_path(), "help", "--json"], capture_output=True, check=True)
+    said = subprocess.run(
+        [_command.command_path(), "help", "--json"], capture_output=True, check=True
+    )
     found: Dict[str, Any] = json.loads(said.stdout)
     return found
 
@@ -50,7 +53,7 @@ def test_every_verb_and_option_is_there() -> None:
             reached |= {option.name for option in spec.options.values()} | set(spec.operands)
         missing = {option["name"] for option in verb["options"]} - reached - left_out
         assert not missing, f"{verb['name']}: no function takes {missing}"
-    public = {name for name in _verbs.__all__} | set(_verbs.SPACES)
+    public = set(_verbs.__all__) | set(_verbs.SPACES)
     assert public <= set(cuttle.__all__)
 
 
@@ -127,9 +130,10 @@ def test_tag_sanitize(tiny: str) -> None:
 def words(tmp_path: Path) -> Path:
     vectors, file = tmp_path / "vectors.txt", tmp_path / "words.cw"
     lines = [
-        f"word{chr(97 + i // 6)}{chr(97 + i % 6)} " + " ".join(str((i * k * 7 % 11) / 11 - 0.5) for k in range(1, 9))
+        f"word{chr(97 + i // 6)}{chr(97 + i % 6)} "
+        + " ".join(str((i * k * 7 % 11) / 11 - 0.5) for k in range(1, 9))
         for i in range(40)
-    ]  # fmt: skip
+    ]
     vectors.write_text("\n".join(lines) + "\n")
     cuttle.words(vectors=vectors, count=40, output=file)
     return file
@@ -145,8 +149,14 @@ def test_infer_extract(words: Path, tiny: str, tmp_path: Path) -> None:
     letters = ["wordaa wordab wordac", "wordba wordbb"]
     # A static command has no libcurl: it says so, and sends nothing.
     with pytest.raises(cuttle.CuttleError):
-        cuttle.infer(letters, words=words, model=tiny, endpoint="http://127.0.0.1:1/v1",
-                     remote_model="none", output=tmp_path / "answered.jsonl")  # fmt: skip
+        cuttle.infer(
+            letters,
+            words=words,
+            model=tiny,
+            endpoint="http://127.0.0.1:1/v1",
+            remote_model="none",
+            output=tmp_path / "answered.jsonl",
+        )
     replies = [{"index": i, "text": "wordca", "finish": "stop"} for i in range(2)]
     file = tmp_path / "extended.jsonl"
     run = cuttle.extract(letters, model=tiny, replies=replies, output=file, max_tokens=4)
@@ -171,7 +181,9 @@ def test_evaluate(texts: List[str], small: Small, tiny: str) -> None:
 
 
 def test_audit(tiny: str) -> None:
-    games = cuttle.audit.canary(model=tiny, epsilon=3, batch_size=1, max_tokens=4, games=8, json=True)
+    games = cuttle.audit.canary(
+        model=tiny, epsilon=3, batch_size=1, max_tokens=4, games=8, json=True
+    )
     assert games["contradicted"] is False
 
 
@@ -196,7 +208,9 @@ def test_budget() -> None:
 def test_ledger(texts: List[str], small: Small, tmp_path: Path) -> None:
     book: Dict[str, Any] = {"ledger": tmp_path / "spent.db", "dataset": "notes"}
     cuttle.ledger.init(**book, epsilon_limit=12)
-    run = cuttle.generate(texts, **{**small, "epsilon": 5, "num": 2}, **book, output=tmp_path / "new.jsonl")
+    run = cuttle.generate(
+        texts, **{**small, "epsilon": 5, "num": 2}, **book, output=tmp_path / "new.jsonl"
+    )
     assert run.receipt is not None and run.receipt["ledger"]
     assert cuttle.ledger.list(ledger=book["ledger"]).data[0]["runs"] == 1
     assert cuttle.ledger.show(**book).data
@@ -221,8 +235,15 @@ def test_model(tiny: str, tmp_path: Path) -> None:
 
 
 def test_bench(tiny: str) -> None:
-    told = cuttle.bench(model=tiny, prompt=[8], steps=2, batch_size=[0, 2], repetitions=1,
-                        no_ceilings=True, format="json")  # fmt: skip
+    told = cuttle.bench(
+        model=tiny,
+        prompt=[8],
+        steps=2,
+        batch_size=[0, 2],
+        repetitions=1,
+        no_ceilings=True,
+        format="json",
+    )
     assert told["machine"]
 
 
