@@ -289,6 +289,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@./setup.sh deb
 	@CUTTLE_TEST_NIGHTLY=1 tests/packages.sh
 	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
+	@echo "== tests/wheel.sh, with that for arm64"
+	@CUTTLE_TEST_NIGHTLY=1 tests/wheel.sh
 	@echo "== tests/arm.sh; the library alone for aarch64"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
 	@$(MAKE) --no-print-directory core CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)-arm

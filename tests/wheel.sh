@@ -9,9 +9,10 @@ set -euo pipefail
 cd "$(dirname "$(realpath "$0")")/.."
 unset MAKEFLAGS MAKELEVEL MFLAGS
 root=$PWD
-make --no-print-directory -j2 ${MAKE_CC:+"CC=$MAKE_CC"} build/cuttle build/tests/gen_tiny
+./setup.sh wheel
+make --no-print-directory -j2 build/cuttle build/tests/gen_tiny
 export SOURCE_DATE_EPOCH=1700000000
-make --no-print-directory -j2 ${MAKE_CC:+"CC=$MAKE_CC"} wheel
+make --no-print-directory -j2 wheel
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
@@ -49,7 +50,7 @@ if strace -o /dev/null true 2>/dev/null; then
 	generate old strace -f -o "$scratch/calls" -e trace=$later -e inject=$later:error=ENOSYS "$command"
 	cmp "$scratch/native.jsonl" "$scratch/old.jsonl" || fail "without later calls of the kernel there is another text"
 else
-	echo "SKIPPED: strace is not installed or may not trace, so no older kernel is tried, nor what a call writes"
+	echo "SKIPPED: strace is not installed or may not trace, so no older kernel is tried"
 fi
 
 smoke='
@@ -87,10 +88,11 @@ else
 	cp -r python "$scratch/python"
 	build/cuttle help --json >"$scratch/catalog.json"
 	python3 python/make_verbs.py "$scratch/catalog.json" "$scratch/python/cuttle_dp"
-	(cd "$scratch/python" && ../full/bin/ruff check --no-cache . && ../full/bin/ruff format --no-cache --check . && ../full/bin/mypy --cache-dir=/dev/null cuttle_dp make_verbs.py make_wheel.py) || fail "ruff or mypy"
+	(cd "$scratch/python" && ../full/bin/ruff check --no-cache . && ../full/bin/ruff format --no-cache --check . && ../full/bin/mypy --cache-dir=/dev/null cuttle_dp make_verbs.py make_wheel.py tests) || fail "ruff or mypy"
 	test_module
 	if install -r python/tables.txt; then
 		test_module -k "forms or process"
+		PATH=$scratch/full/bin:$PATH CUTTLE=$root/build/cuttle tests/cli/python.sh
 		PATH=$scratch/full/bin:$PATH CUTTLE=$root/build/cuttle tests/cli/docs.sh docs/PYTHON.md | tee "$scratch/said"
 		grep -q 'PYTHON.md: [0-9]* blocks' "$scratch/said" || fail "docs/PYTHON.md was not run"
 		# The cells of the notebook, one after the other, as they stand.
@@ -107,8 +109,8 @@ for cell in json.load(sys.stdin)["cells"]:
 fi
 
 if [ -n "${CUTTLE_TEST_NIGHTLY:-}" ]; then
-	make --no-print-directory -j2 ${MAKE_CC:+"CC=$MAKE_CC"} wheel-arm64
-	unzip -q -d "$scratch/arm" dist/cuttle_dp-*-manylinux_2_17_aarch64.whl || python3 -m zipfile -e dist/cuttle_dp-*-manylinux_2_17_aarch64.whl "$scratch/arm"
+	make --no-print-directory -j2 wheel-arm64
+	python3 -m zipfile -e dist/cuttle_dp-*-manylinux_2_17_aarch64.whl "$scratch/arm"
 	chmod +x "$scratch"/arm/cuttle_dp-*.data/scripts/cuttle
 	generate arm qemu-aarch64 -cpu neoverse-n1 "$scratch"/arm/cuttle_dp-*.data/scripts/cuttle
 	cmp "$scratch/native.jsonl" "$scratch/arm.jsonl" || fail "the command for arm64 writes another text"

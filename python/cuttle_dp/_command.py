@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ _found: Optional[str] = None
 
 
 def command_path() -> str:
-    """Where the command is: as pip has noted it beside this package, else among the scripts."""
+    """Where the command is: as pip has noted it beside this package, else on the PATH."""
     global _found
     if _found is None:
         _found = _find_command()
@@ -43,7 +44,7 @@ def _find_command() -> str:
                 file = line.partition(",")[0]
                 if file.endswith("/cuttle") and "completion" not in file:
                     return os.path.normpath(os.path.join(packages, file))
-    return os.path.join(sysconfig.get_path("scripts"), "cuttle")
+    return shutil.which("cuttle") or os.path.join(sysconfig.get_path("scripts"), "cuttle")
 
 
 class Progress:
@@ -73,6 +74,7 @@ class Progress:
         elif self.make is not None:
             if self.bar is None:
                 self.bar = self.make(total=texts, unit="text")
+            self.bar.total = texts
             self.bar.update(done - self.bar.n)
 
     def close(self) -> None:

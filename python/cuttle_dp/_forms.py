@@ -81,7 +81,7 @@ def _is_missing(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _unboxed(value: Any) -> Any:
+def unboxed(value: Any) -> Any:
     """A number of numpy as one of Python, and an array as a list."""
     if type(value).__module__.partition(".")[0] == "numpy" and not isinstance(value, str):
         return value.tolist()
@@ -99,7 +99,7 @@ def _text(value: Any, place: str) -> Optional[str]:
 
 
 def _label(value: Any, place: str) -> Optional[str]:
-    value = _unboxed(value)
+    value = unboxed(value)
     if isinstance(value, str):
         return value
     if _is_missing(value):
@@ -113,7 +113,7 @@ def _label(value: Any, place: str) -> Optional[str]:
 
 def _member(value: Any, place: str) -> Any:
     """A value of a JSON object."""
-    value = _unboxed(value)
+    value = unboxed(value)
     if isinstance(value, (str, bool, int)):
         return value
     if _is_missing(value):
@@ -314,7 +314,7 @@ def records(value: Any, columns: Columns) -> Tuple[Iterator[Row], Form]:
             f"{type(value).__name__} holds no texts: give a path, a list of str or dict, "
             "or a Series, DataFrame, Array or Table of pandas, polars or pyarrow"
         )
-    return _of_values(_unboxed(value), columns, Form())
+    return _of_values(unboxed(value), columns, Form())
 
 
 def write_records(rows: Iterator[Row]) -> int:

@@ -357,11 +357,16 @@ class Call:
         return self.pass_file(file)
 
     def value(self, name: str, option: Option, value: Any) -> str:
+        value = _forms.unboxed(value)
         if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
             if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
                 return ",".join(self.value(name, option, one) for one in value)
             raise TypeError(f"{name}: {type(value).__name__} is no {option.kind}")
-        return repr(value) if isinstance(value, float) else os.fspath(str(value))
+        return (
+            repr(value)
+            if isinstance(value, float)
+            else str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        )
 
     def categories(self, value: Any) -> str:
         """A list of names as the command has it, or a file with an ending that it wants."""

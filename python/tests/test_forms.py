@@ -136,6 +136,10 @@ def test_pandas(rows: Rows, small: Small) -> None:
     assert list(run.texts.columns) == ["ward", "days"]
     typed = pandas.Series(["a", None], dtype="string")
     assert written(typed, _forms.Columns()) == [{"text": "a"}, {"text": None}]
+    import numpy
+
+    small = {**small, "epsilon": numpy.float64(10), "num": numpy.int64(3)}
+    assert len(cuttle.generate(numpy.array(frame["ward"], dtype=object), **small).texts) == 3
 
 
 def test_polars(rows: Rows, small: Small) -> None:
