@@ -101,7 +101,7 @@ def _was_interrupted(child: int) -> bool:
     bit = 1 << (signal.SIGINT - 1)
     try:
         with open(f"/proc/{child}/status", encoding="ascii") as lines:
-            masks = dict(line.rstrip().split(":\t") for line in lines if ":\t" in line)
+            masks = {name: value for name, _, value in (line.partition(":") for line in lines)}
         # The command catches it once. Then the default stands again, by which the next one ends it.
         return not int(masks["SigCgt"], 16) & bit or bool(int(masks["ShdPnd"], 16) & bit)
     except (OSError, KeyError, ValueError):

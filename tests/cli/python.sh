@@ -114,3 +114,31 @@ wait $python 2>/dev/null
 python3 long.py killed.jsonl >said 2>err || fail "a killed run: $(cat err)"
 [ "$(cat said)" = "done 80" ] || fail "a killed run says: $(cat said err)"
 exits 0 receipt verify killed.receipt.json --output killed.jsonl
+
+# A command that takes its time to stop gets one signal: the second would end it.
+cat >slow <<'END'
+#!/usr/bin/env python3
+import signal, sys, time
+def stop(*_):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    time.sleep(0.7)
+    sys.exit(6)
+signal.signal(signal.SIGINT, stop)
+open("ready", "w").close()
+time.sleep(60)
+END
+chmod +x slow
+for group in "" -; do
+	rm -f ready
+	setsid env --default-signal=INT python3 -c 'import cuttle_dp as cuttle
+cuttle._command._found = "./slow"
+try:
+    cuttle.generate(["text"], output="slow.jsonl")
+except cuttle.Partial as error:
+    print(error.code, error.message)' >said 2>err &
+	python=$!
+	for ((tries = 0; tries < 1000; tries++)); do [ ! -e ready ] || break; sleep 0.01; done
+	kill -INT -- "$group$python"
+	wait $python
+	[ "$(cat said)" = "6 " ] || fail "a command that takes its time was ended: $(cat said err)"
+done
