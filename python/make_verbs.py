@@ -211,7 +211,8 @@ def docstring(
         lines += [f"As a command: ``cuttle {verb['name']} {matching[0]}``", ""]
     lines += [f"`cuttle help {verb['name']} --all` says more.", "", "Options:"]
     for one, option in shown:
-        head = f"    {one}: {say(option['help'])}{bounds(option)}."
+        form = FORMS.get(role(verb["name"], option), "") if one != "progress" else ""
+        head = f"    {one}: {form}{say(option['help'])}{bounds(option)}."
         lines += textwrap.wrap(
             head, 96, subsequent_indent="        ", break_long_words=False, break_on_hyphens=False
         )
@@ -227,6 +228,13 @@ def docstring(
     lines += ["", "Example::", "", f"    {example(words, operands, verb)}"]
     return "\n".join(("    " + line).rstrip() for line in lines)
 
+
+# What may stand for a file.
+FORMS = {
+    "texts": "texts, or a path: ",
+    "document": "a dict, or a path: ",
+    "lines": "lines, bytes, or a path: ",
+}
 
 # Examples where the first options of a verb do not make one.
 EXAMPLES = {

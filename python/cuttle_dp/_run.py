@@ -501,6 +501,8 @@ def call(verb: Verb, given: Dict[str, Any]) -> Union[Run, Answer]:
     try:
         if verb.name == "expand" and isinstance(this.given.get("input"), Run):
             this.given.setdefault("receipt", _receipt_of(this.given["input"]))
+        if this.given.get("output") == "-":
+            del this.given["output"]
         behind = this.add_operands()
         options = {name: this.given[name] for name in verb.options if name in this.given}
         for name, value in options.items():
