@@ -193,6 +193,9 @@ def split_messages(lines: List[str], verb: str) -> Tuple[List[str], str]:
             warnings.warn(line[len("Warning: ") :], CuttleWarning, stacklevel=7)
         else:
             kept.append(line)
+        if line.endswith(" is already complete"):
+            told = f"{line}: it was read, and nothing was drawn"
+            warnings.warn(told, CuttleWarning, stacklevel=7)
         if line.startswith(("cuttle: ", f"cuttle {verb}: ")):
             error = line
     return kept, error or (kept[-1] if kept else "")

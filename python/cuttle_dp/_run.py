@@ -501,7 +501,7 @@ def call(verb: Verb, given: Dict[str, Any]) -> Union[Run, Answer]:
     try:
         if verb.name == "expand" and isinstance(this.given.get("input"), Run):
             this.given.setdefault("receipt", _receipt_of(this.given["input"]))
-        if this.given.get("output") == "-":
+        if isinstance(given.get("output"), str) and given["output"] == "-":
             del this.given["output"]
         behind = this.add_operands()
         options = {name: this.given[name] for name in verb.options if name in this.given}

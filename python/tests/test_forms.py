@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -100,6 +101,11 @@ def test_path_forms(texts: List[str], small: Small, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     run = cuttle.generate(file, **small, output=out)
     assert len(run.texts) == 3 and out.exists() and run.receipt is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cuttle.CuttleWarning)
+        with pytest.raises(cuttle.CuttleWarning, match="nothing was drawn"):
+            warnings.filterwarnings("ignore", "no public|a model")
+            cuttle.generate(file, **small, output=out)
 
 
 def test_pandas(rows: Rows, small: Small) -> None:
