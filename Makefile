@@ -214,6 +214,7 @@ help:
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
 	@echo 'make deb       Debian packages, in the folder above;  make static  one file for appliances, $(BUILD)-static/cuttle'
+	@echo 'make wheel     Python wheel with the static command, in dist (pip install dist/*.whl: docs/PYTHON.md);  make wheel-arm64'
 	@echo 'make musl      $(BUILD)-musl/libcuttle.a and an example with musl instead of glibc'
 	@echo 'variables      V=1 prints commands  CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  HTTP=1|0  CRYPTO=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
@@ -288,6 +289,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@./setup.sh deb
 	@CUTTLE_TEST_NIGHTLY=1 tests/packages.sh
 	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
+	@echo "== tests/wheel.sh, with that for arm64"
+	@CUTTLE_TEST_NIGHTLY=1 tests/wheel.sh
 	@echo "== tests/arm.sh; the library alone for aarch64"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
 	@$(MAKE) --no-print-directory core CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)-arm
@@ -381,6 +384,21 @@ static:
 	@./setup.sh build
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 CRYPTO=0 LDFLAGS='$(LDFLAGS) -static' $(BUILD)-static/cuttle
 
+# Python wheels, in dist: the static command and a thin module (python/). A static program brings its own C library, so the tag's number
+# says nothing of it. What it needs is Linux 3.17 or newer.
+wheel: static
+	python3 python/make_wheel.py --command $(BUILD)-static/cuttle --helper $(BUILD)-static/cuttle --platform manylinux_2_17_$(ARCH) dist
+# For arm64, built on another machine: with the cross compiler and Debian's arm64 libraries.
+ARM64 := $(abspath $(BUILD)-arm/debian)
+wheel-arm64: $(BUILD)/cuttle
+	@./setup.sh arm
+	@tests/arm_libraries.sh $(ARM64)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-arm-static CC=aarch64-linux-gnu-gcc BLAS=0 CURL=0 HTTP=0 CRYPTO=0 \
+		CPPFLAGS='-I$(ARM64)/root/usr/include -I$(ARM64)/root/usr/include/aarch64-linux-gnu' \
+		LDFLAGS='-static -L$(ARM64)/root/usr/lib/aarch64-linux-gnu' $(BUILD)-arm-static/cuttle
+	python3 python/make_wheel.py --command $(BUILD)-arm-static/cuttle --helper $(BUILD)/cuttle --platform manylinux_2_17_aarch64 \
+		--strip aarch64-linux-gnu-strip dist
+
 # The library and its example with musl instead of glibc, for systems that have the one and not the other. Debian's musl has no headers of
 # Linux: they are looked for last, and alone, since those of glibc lie beside them.
 musl:
@@ -396,8 +414,8 @@ deb:
 	dpkg-buildpackage -b -uc -us
 
 clean:
-	rm -rf build build-*/
+	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

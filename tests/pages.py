@@ -6,7 +6,7 @@ usage: pages.py script PAGE FOLDER >SCRIPT     a script of all commands of a pag
                                            and its lines to FOLDER/N.block
        pages.py words CUTTLE ROOT PAGE...      fails where a page names a verb, an option or a target of make that is not there
 
-In a page a block marked sh is run as it stands. Of one marked console the lines behind "$ " are run, and the rest is what they said once.
+In a page a block marked sh is run as it stands, and one marked python behind those before it. Of one marked console the lines behind "$ " are run, and the rest is what they said once.
 A block marked text has lines that the block before it must say; they go to FOLDER/N.wanted. In tables a first cell that is a command is
 run, and in README.md a command among the words that has values. A command with a word in capitals for something that only the
 reader has (MODEL, FOLDER, NAME) is not run. Blocks marked bash cannot be run in a test: their words are looked at, like all others."""
@@ -54,7 +54,7 @@ def loose(page, line):
 
 
 def script(page, folder):
-    number = 0
+    number, program = 0, []
     with open(page, encoding="utf-8") as file:
         text = file.read()
     for mark, lines in fences(text):
@@ -64,6 +64,9 @@ def script(page, folder):
             continue
         if mark == "":
             commands = [words for words in loose(page, lines[0]) if not PLACEHOLDER.search(words)]
+        elif mark == "python":
+            program += lines
+            commands = ["python3 - <<'END'", *program, "END"]
         else:
             commands = list(session(lines)) if mark == "console" else lines if mark == "sh" else []
         if commands:
@@ -84,14 +87,14 @@ class Words:
         for verb in says("help", "--verbs").split():
             self.options[verb] = set(re.findall(r"^ +(?:-., )?(--[a-z0-9-]+)", says("help", verb, "--all"), re.M)) | {"--help", "--all"}
         self.options["shard"] |= self.options["generate"]
-        self.options["help"] = {"--all", "--verbs", "--mdoc", "--completion"}
+        self.options["help"] = {"--all", "--verbs", "--json", "--mdoc", "--completion"}
         self.all = set().union(*self.options.values()) | {"--version"}
         with open(root + "/Makefile", encoding="utf-8") as file:
-            self.targets = set(" ".join(re.findall(r"^([a-z][a-z \-]*):(?!=)", file.read(), re.M)).split())
+            self.targets = set(" ".join(re.findall(r"^([a-z][a-z0-9 \-]*):(?!=)", file.read(), re.M)).split())
 
     def faults(self, words):
         """Yields what is wrong with the words of a span or of a block."""
-        for target in re.findall(r"(?:^|[;&(] ?|sudo )make ([a-z][a-z-]*)", words, re.M):
+        for target in re.findall(r"(?:^|[;&(] ?|sudo )make ([a-z][a-z0-9-]*)", words, re.M):
             if target not in self.targets:
                 yield "there is no make " + target
         for command in re.findall(r"(?:^|[\s/;&(])cuttle ([a-z][^;|&#\n]*)", words):
@@ -127,7 +130,7 @@ def check(cuttle, root, pages):
             wrong.update(there.bare(span))
         # Elsewhere a block would be shown as one, and nobody would look at it.
         if re.search(r"^    \S", re.sub(r"(?ms)^```.*?^```", "", re.sub(r"(?m)^[-*0-9].*\n(?:  .*\n)*", "", text)), re.M):
-            wrong.add("a block that is indented: mark it sh, console, text or bash")
+            wrong.add("a block that is indented: mark it sh, python, console, text or bash")
         for fault in sorted(wrong):
             print("%s: %s" % (page, fault))
             found += 1

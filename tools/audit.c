@@ -356,5 +356,7 @@ const struct verb audit_verb = {
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .headings = HEADINGS,
+    .actions = NAMES,
+    .action_count = AUDIT_ACTIONS,
     .run = run_audit_verb,
 };

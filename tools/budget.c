@@ -541,5 +541,7 @@ const struct verb budget_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = UNKNOWNS,
+    .action_count = UNKNOWN_COUNT,
     .run = run_budget_verb,
 };

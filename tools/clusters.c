@@ -154,8 +154,9 @@ static int show_clusters(const struct verb *verb, const char *path) {
 	return CUTTLE_OK;
 }
 
+static const char *const ACTIONS[] = {"show"};
+
 static int run_clusters_verb(const struct verb *verb, int argc, char **argv) {
-	static const char *const ACTIONS[] = {"show"};
 	struct clusters_values values = {.field = "text", .count = 10};
 	size_t action;
 	int operand, code;
@@ -178,5 +179,7 @@ const struct verb clusters_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = ACTIONS,
+    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
     .run = run_clusters_verb,
 };

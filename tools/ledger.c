@@ -603,5 +603,7 @@ const struct verb ledger_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = NAMES,
+    .action_count = ACTIONS,
     .run = run_ledger_verb,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cuttle command. It finds the verb that argv[1] names and calls its run function with the rest
 // of the command line. At the end it checks that standard output took everything.
+#include "tools/catalog.h"
 #include "tools/manual.h"
 #include "tools/common/verbs.h"
 
@@ -69,7 +70,12 @@ static int refuse_verb(const char *name) {
 	return CUTTLE_USAGE;
 }
 
-/* For packages: cuttle help --verbs, --mdoc [VERB], --completion SHELL. */
+static int print_catalog(void) {
+	static const struct verb help = {.name = "help"};
+	return verb_print(&help, catalog_json(&MANUAL), JSON_INDENT(1));
+}
+
+/* For packages: cuttle help --verbs, --json, --mdoc [VERB], --completion SHELL. */
 static int print_manual(int argc, char **argv) {
 	const char *what = argc > 3 ? argv[3] : NULL;
 	if (!strcmp(argv[2], "--completion")) {
@@ -81,6 +87,7 @@ static int print_manual(int argc, char **argv) {
 		for (size_t i = 0; i < VERB_COUNT; i++) printf("%s\n", VERBS[i]->name);
 		return CUTTLE_OK;
 	}
+	if (!strcmp(argv[2], "--json")) return print_catalog();
 	if (strcmp(argv[2], "--mdoc") != 0) return refuse_verb(argv[2]);
 	if (what && !match_verb(what)) return refuse_verb(what);
 	manual_page(&MANUAL, what ? match_verb(what) : NULL, stdout);

@@ -241,6 +241,8 @@ static int make_model(const struct verb *verb, const struct model_verb_values *v
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
+static const char *const ACTIONS[] = {"info", "verify", "convert", "quantize"};
+
 static int run_model_verb(const struct verb *verb, int argc, char **argv) {
 	struct model_verb_values values = {.open.vocabulary_only = true, .type = CHOICE_NONE};
 	int operand, code;
@@ -256,9 +258,8 @@ static int run_model_verb(const struct verb *verb, int argc, char **argv) {
 		if (!strcmp(action, "convert")) return make_model(verb, &values, true);
 		if (!strcmp(action, "quantize")) return make_model(verb, &values, false);
 	}
-	static const char *const actions[] = {"info", "verify", "convert", "quantize"};
 	size_t known;
-	if (verb_action(verb, *action ? action : NULL, actions, sizeof actions / sizeof *actions,
+	if (verb_action(verb, *action ? action : NULL, ACTIONS, sizeof ACTIONS / sizeof *ACTIONS,
 	                &known))
 		return verb_refuse(verb, CUTTLE_USAGE, "name one file behind info or verify");
 	return CUTTLE_USAGE;
@@ -272,5 +273,7 @@ const struct verb model_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = ACTIONS,
+    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
     .run = run_model_verb,
 };

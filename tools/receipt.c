@@ -104,14 +104,15 @@ static enum cuttle_status verify_receipt(const char *path, const struct receipt_
 	return status;
 }
 
+static const char *const ACTIONS[] = {"verify"};
+
 static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	struct receipt_values values = {0};
 	struct cuttle_error error = {"out of memory"};
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	static const char *const actions[] = {"verify"};
 	size_t action;
-	if (!verb_action(verb, operand < argc ? argv[operand] : NULL, actions, 1, &action))
+	if (!verb_action(verb, operand < argc ? argv[operand] : NULL, ACTIONS, 1, &action))
 		return CUTTLE_USAGE;
 	const struct verb_need need = {operand + 1 == argc, "FILE", NULL};
 	if ((code = verb_lacks(verb, &need, 1))) return code;
@@ -147,5 +148,7 @@ const struct verb receipt_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = ACTIONS,
+    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
     .run = run_receipt_verb,
 };

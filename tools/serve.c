@@ -308,14 +308,15 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
+static const char *const ACTIONS[] = {"key"};
+
 static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	struct serve_values values = {.slots = 8, .seed = COUNT_NONE};
-	static const char *const actions[] = {"key"};
 	int operands, code;
 	size_t action;
 	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
 	if (operands == argc) return run_server(verb, &values);
-	if (!verb_action(verb, argv[operands], actions, 1, &action)) return CUTTLE_USAGE;
+	if (!verb_action(verb, argv[operands], ACTIONS, 1, &action)) return CUTTLE_USAGE;
 	return make_client_key(verb, &values, argc - operands, argv + operands);
 }
 
@@ -328,5 +329,7 @@ const struct verb serve_verb = {
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .actions = ACTIONS,
+    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
     .run = run_serve_verb,
 };

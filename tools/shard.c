@@ -180,8 +180,9 @@ static int run_open(const struct verb *verb, int argc, char **argv) {
 	return code;
 }
 
+static const char *const ACTIONS[] = {"open"};
+
 static int run_shard_verb(const struct verb *verb, int argc, char **argv) {
-	static const char *const actions[] = {"open"};
 	size_t action;
 	secrecy_begin();
 	const bool option = argc > 1 && argv[1][0] == '-';
@@ -190,7 +191,7 @@ static int run_shard_verb(const struct verb *verb, int argc, char **argv) {
 	// cuttle shard --help, and an option that there is not, are told as of any verb. Options
 	// alone open nothing.
 	if (option && !verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
-	if (!verb_action(verb, argc > 1 && !option ? argv[1] : NULL, actions, 1, &action))
+	if (!verb_action(verb, argc > 1 && !option ? argv[1] : NULL, ACTIONS, 1, &action))
 		return CUTTLE_USAGE;
 	return run_open(verb, argc - 1, argv + 1);
 }
@@ -207,5 +208,7 @@ const struct verb shard_verb = {
     .option_count = GENERATE_OPTIONS,
     .listed = LISTED,
     .listed_count = sizeof LISTED / sizeof *LISTED,
+    .actions = ACTIONS,
+    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
     .run = run_shard_verb,
 };

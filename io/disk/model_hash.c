@@ -76,7 +76,7 @@ void model_hash_add(struct model_hash *hash, const void *bytes, size_t size) {
 }
 
 void model_hash_end(struct model_hash *hash, char text[HASH_TEXT]) {
-	unsigned char digest[crypto_hash_sha256_BYTES];
+	unsigned char digest[crypto_hash_sha256_BYTES] = {0};
 	if (!hash->by_libcrypto) {
 		hash_end(&hash->plain, text);
 		return;

@@ -41,6 +41,38 @@ refused 2 help --completion tcsh
 refused 2 help --completion
 refused 2 help --no-such-option
 
+# The same tables as JSON, from which the Python module is made.
+exits 0 help --json
+cp out catalog.json
+python3 - verbs <<'END' || fail "cuttle help --json"
+import json, sys
+catalog = json.load(open("catalog.json"))
+verbs = {verb["name"]: verb for verb in catalog["verbs"]}
+assert list(verbs) == open(sys.argv[1]).read().split(), "other verbs than help --verbs"
+assert [code["code"] for code in catalog["exit_codes"]] == list(range(10))
+for name, verb in verbs.items():
+    for option in verb["options"]:
+        assert option["kind"] in ("flag", "text", "list", "real", "count", "choice"), (name, option)
+        assert (option["argument"] is None) == (option["kind"] == "flag"), (name, option)
+        if option["kind"] == "choice":
+            assert "|".join(option["choices"]) == option["argument"]
+    help = open(f"{name}.1").read()
+    if name != "shard":  # whose page has its own options alone
+        assert help.count("\n.It Fl") == len(verb["options"]), f"{name} has other options than its page"
+generate = {option["name"]: option for option in verbs["generate"]["options"]}
+assert generate["epsilon"]["kind"] == "real" and generate["epsilon"]["letter"] == "e" and generate["epsilon"]["range"]
+assert generate["batch-size"]["kind"] == "count" and generate["stop"]["most"] == 16 and generate["input"]["heading"] is None
+assert generate["model"]["heading"] == "Input" and generate["model"]["first"]
+assert verbs["ledger"]["actions"][0] == "init" and verbs["generate"]["actions"] == []
+# Each word that a verb takes is one that it names when another stands there.
+print(*[f"{name} {action}" for name, verb in verbs.items() for action in verb["actions"]], sep="\n", file=open("actions", "w"))
+END
+[ "$(wc -l <actions)" -ge 25 ] || fail "too few actions: $(paste -sd' ' actions)"
+while read -r verb action; do
+	"$CUTTLE" "$verb" "$action" >out 2>err </dev/null && continue
+	! grep -qE "there is no $action here|say what to do" err || fail "cuttle $verb does not know $action: $(cat err)"
+done <actions
+
 exits 0 help --completion bash
 cp out completion.bash
 # completes WORD...: what bash would offer behind these words, one a line.

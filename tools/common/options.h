@@ -90,6 +90,10 @@ struct verb {
 	const char *example; /* behind the name, in a command that works; it fits one line */
 	const char *another; /* a second one for the help, NULL = none */
 	const char *about;   /* paragraphs after the options; NULL = none */
+	/* Words of which one may or must stand behind the name, as in cuttle ledger init; NULL =
+	 * none. */
+	const char *const *actions;
+	size_t action_count;
 	const struct option_entry *options;
 	size_t option_count;
 	/* What help and manual list, where that is other than all options: names and words alone.

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the command: finds it, passes files in memory to it, reads what it says, and stops it.
+
+Private texts pass through files in memory and pipes. No process is left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from ._errors import CuttleWarning
+
+STOP_SECONDS = 60.0  # it stops between two tokens, and a large model's take seconds
+KILL_SECONDS = 5.0
+
+_found: Optional[str] = None
+
+
+def command_path() -> str:
+    """Where the command is: as pip has noted it beside this package, else on the PATH."""
+    global _found
+    if _found is None:
+        _found = _find_command()
+    return _found
+
+
+def _find_command() -> str:
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for name in os.listdir(packages):
+        if not (name.startswith("cuttle_dp-") and name.endswith(".dist-info")):
+            continue
+        with open(os.path.join(packages, name, "RECORD"), encoding="utf-8") as lines:
+            for line in lines:
+                file = line.partition(",")[0]
+                if file.endswith("/cuttle") and "completion" not in file:
+                    return os.path.normpath(os.path.join(packages, file))
+    return shutil.which("cuttle") or os.path.join(sysconfig.get_path("scripts"), "cuttle")
+
+
+class Progress:
+    """Shows how far a run is: a bar of tqdm, lines, or nothing."""
+
+    def __init__(self, wanted: Optional[bool]) -> None:
+        self.bar: Any = None
+        self.make: Optional[Callable[..., Any]] = None
+        self.lines = False
+        if wanted is False or (wanted is None and not _is_watched()):
+            return
+        try:
+            from tqdm.auto import tqdm
+
+            self.make = tqdm
+        except ImportError:
+            self.lines = wanted is True
+
+    @property
+    def shown(self) -> bool:
+        return self.lines or self.make is not None
+
+    def update(self, told: Dict[str, Any]) -> None:
+        done, texts = told["texts_done"], told["texts"]
+        if self.lines:
+            print(f"{done} of {texts} texts", file=sys.stderr)
+        elif self.make is not None:
+            if self.bar is None:
+                self.bar = self.make(total=texts, unit="text")
+            self.bar.total = texts
+            self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _is_watched() -> bool:
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+class Done:
+    """What a command that has ended said."""
+
+    def __init__(self, code: int, output: bytes, messages: List[str]) -> None:
+        self.code = code
+        self.output = output
+        self.messages = messages
+        self.interrupted = False
+
+
+def _was_interrupted(child: int) -> bool:
+    """Whether SIGINT has come to the command already, as a terminal sends it to a whole group."""
+    bit = 1 << (signal.SIGINT - 1)
+    try:
+        with open(f"/proc/{child}/status", encoding="ascii") as lines:
+            masks = {name: value for name, _, value in (line.partition(":") for line in lines)}
+        # The command catches it once. Then the default stands again, by which the next one ends it.
+        return not int(masks["SigCgt"], 16) & bit or bool(int(masks["ShdPnd"], 16) & bit)
+    except (OSError, KeyError, ValueError):
+        return False
+
+
+def _stop(child: "subprocess.Popen[bytes]") -> None:
+    """Lets the command stop between two tokens. Then, or at a second Ctrl-C, it is ended."""
+    try:
+        time.sleep(0.05)
+        if child.poll() is None and not _was_interrupted(child.pid):
+            child.send_signal(signal.SIGINT)
+        child.wait(STOP_SECONDS)
+        return
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        pass
+    try:
+        child.terminate()
+        child.wait(KILL_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        child.kill()
+        child.wait()
+
+
+def _read_messages(child: "subprocess.Popen[bytes]", progress: Progress, said: List[str]) -> None:
+    assert child.stderr is not None
+    for line in child.stderr:
+        text = line.decode("utf-8", "replace").rstrip("\n")
+        if text.startswith('{"texts_done"'):
+            if progress.shown:
+                progress.update(json.loads(text))
+        elif text:
+            said.append(text)
+
+
+def run(
+    arguments: Sequence[str],
+    stdin: Optional[int],
+    files: Sequence[int],
+    progress: Progress,
+) -> Done:
+    """Runs the command to its end. Interrupted, it returns Done with ``interrupted``."""
+    child = subprocess.Popen(
+        [command_path(), *arguments],
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=files,
+    )
+    assert child.stdout is not None
+    output = child.stdout
+    pieces: List[bytes] = []
+    said: List[str] = []
+    readers = [
+        threading.Thread(target=lambda: pieces.append(output.read()), daemon=True),
+        threading.Thread(target=_read_messages, args=(child, progress, said), daemon=True),
+    ]
+    interrupted = False
+    try:
+        for reader in readers:
+            reader.start()
+        child.wait()
+    except KeyboardInterrupt:
+        interrupted = True
+        _stop(child)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    finally:
+        for reader in readers:
+            if reader.ident is not None:
+                reader.join()
+        child.stdout.close()
+        if child.stderr is not None:
+            child.stderr.close()
+        progress.close()
+    done = Done(child.returncode, b"".join(pieces), said)
+    done.interrupted = interrupted
+    return done
+
+
+def split_messages(lines: List[str], verb: str) -> Tuple[List[str], str]:
+    """Warns of what the command warns of. Returns the other lines, and the one of the error."""
+    kept = []
+    error = ""
+    for line in lines:
+        if line.startswith("Warning: "):
+            warnings.warn(line[len("Warning: ") :], CuttleWarning, stacklevel=7)
+        else:
+            kept.append(line)
+        if line.endswith(" is already complete"):
+            told = f"{line}: it was read, and nothing was drawn"
+            warnings.warn(told, CuttleWarning, stacklevel=7)
+        if line.startswith(("cuttle: ", f"cuttle {verb}: ")):
+            error = line
+    return kept, error or (kept[-1] if kept else "")

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of Python to lines of JSON, and lines back to the form that came in.
+
+Private texts pass through. They are written into a file in memory that has no name, and no message
+has any of them. pandas, polars and pyarrow are used where the caller's texts come from them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import platform
+from difflib import get_close_matches
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Sized,
+    Tuple,
+    Union,
+)
+
+Path = Union[str, "os.PathLike[str]"]
+# A path, or texts: list of str or dict, Series, DataFrame, Array, Table. All have a length.
+Texts = Union[str, "os.PathLike[str]", Sized]
+# A path, or what a JSON file holds.
+Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+# A number, a name, or several of them.
+Value = Union[str, float, Sequence[Union[str, float]]]
+# A path, or a list that becomes a file of lines, or bytes that become the file as they are.
+Lines = Union[str, "os.PathLike[str]", Sequence[str], bytes]
+
+AT_ONCE = 10_000  # rows that are taken from a table at once
+MEMFD_NUMBERS = {"x86_64": 319, "aarch64": 279}  # of the call memfd_create
+MEMORY = "/dev/shm"  # noqa: S108 # a folder in memory
+Row = Dict[str, Any]
+
+
+def memory_file() -> int:
+    """Opens a file in memory, which has no name and ends with the processes that hold it."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("cuttle", os.MFD_CLOEXEC)
+    number = MEMFD_NUMBERS.get(platform.machine())
+    if number is not None:  # a Python that was built with an older C library lacks the function
+        file = int(ctypes.CDLL(None, use_errno=True).syscall(number, b"cuttle", 1))
+        if file >= 0:
+            return file
+    return os.open(MEMORY, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+
+def is_path(value: object) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The part of a message that says which of the words was meant; empty where none is near."""
+    close = get_close_matches(word, list(words), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _library(value: object) -> str:
+    """The name of the library that a value's class, or one that it is made from, comes from."""
+    for kind in type(value).__mro__:
+        room = kind.__module__.partition(".")[0]
+        if room in ("pandas", "polars", "pyarrow"):
+            return room
+    return ""
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def unboxed(value: Any) -> Any:
+    """A number of numpy as one of Python, and an array as a list."""
+    if type(value).__module__.partition(".")[0] == "numpy" and not isinstance(value, str):
+        return value.tolist()
+    return value
+
+
+def _text(value: Any, place: str) -> Optional[str]:
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return None
+    raise TypeError(
+        f"{place}: {type(value).__name__} is no text: give str, or None for a record that is null"
+    )
+
+
+def _label(value: Any, place: str) -> Optional[str]:
+    value = unboxed(value)
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(
+        f"{place}: {type(value).__name__} names no category or person: make it a str first"
+    )
+
+
+def _member(value: Any, place: str) -> Any:
+    """A value of a JSON object."""
+    value = unboxed(value)
+    if isinstance(value, (str, bool, int)):
+        return value
+    if _is_missing(value):
+        return None
+    if isinstance(value, float) and not math.isinf(value):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _member(one, place) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_member(one, place) for one in value]
+    raise TypeError(f"{place}: {type(value).__name__} has no form in JSON: make it a str first")
+
+
+class Columns:
+    """Which columns of a table go to the command, and as what."""
+
+    def __init__(
+        self,
+        text: str = "text",
+        labels: Sequence[str] = (),
+        whole: bool = False,
+        maybe: Sequence[str] = (),
+    ) -> None:
+        self.text = text
+        self.labels = list(labels)
+        self.whole = whole  # all columns, as they are: records of a schema
+        self.maybe = list(maybe)  # sent where they are there
+        self.all = {text, *labels, *maybe}
+
+    def chosen(self, present: Sequence[str]) -> List[str]:
+        """Those that are sent, of those there are. TypeError: one that is needed is missing."""
+        if self.whole:
+            return list(present)
+        for name in [self.text, *self.labels]:
+            if name not in present:
+                few = ", ".join(map(str, present[:8]))
+                raise TypeError(
+                    f"there is no column {name}{nearest(name, map(str, present)) or '.'} "
+                    f"The columns are: {few}. text_field= names the one with the texts"
+                )
+        wanted = dict.fromkeys([self.text, *self.labels])
+        wanted.update(dict.fromkeys(name for name in self.maybe if name in present))
+        return list(wanted)
+
+    def encoder(self, name: str) -> Callable[[Any, str], Any]:
+        if self.whole:
+            return _member
+        if name == self.text:
+            return _text
+        return _label if name in self.labels else _member
+
+
+class Form:
+    """The form in which texts came in, and in which new ones go out."""
+
+    def __init__(self, library: str = "", kind: str = "list", name: Optional[str] = None) -> None:
+        self.library = library
+        self.kind = kind
+        self.name = name
+
+    def of_texts(self, texts: List[Optional[str]], columns: Dict[str, List[Any]]) -> Any:
+        """``texts`` alone, or beside other columns where a table came in."""
+        if self.kind == "table":
+            return self.of_columns(columns)
+        if self.library == "pandas":
+            import pandas
+
+            return pandas.Series(texts, name=self.name, dtype=object)
+        if self.library == "polars":
+            import polars
+
+            return polars.Series(self.name or "", texts, dtype=polars.String)
+        if self.library == "pyarrow":
+            import pyarrow
+
+            return pyarrow.array(texts, type=pyarrow.string())
+        return texts
+
+    def of_columns(self, columns: Dict[str, List[Any]]) -> Any:
+        if self.library == "pandas":
+            import pandas
+
+            return pandas.DataFrame(columns)
+        if self.library == "polars":
+            import polars
+
+            return polars.DataFrame(columns, strict=False)
+        if self.library == "pyarrow":
+            import pyarrow
+
+            return pyarrow.table(columns)
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+
+def read_parquet(path: str) -> Any:
+    """A table of the first library that reads Parquet here."""
+    try:
+        from pyarrow import parquet
+
+        return parquet.read_table(path)
+    except ImportError:
+        pass
+    try:
+        import polars
+
+        return polars.read_parquet(path)
+    except ImportError:
+        pass
+    try:
+        import pandas
+
+        return pandas.read_parquet(path)
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"{path} is Parquet, which takes pyarrow to read: pip install pyarrow"
+        ) from None
+
+
+def _pandas_rows(value: Any, names: Sequence[str]) -> Iterator[Tuple[Any, ...]]:
+    yield from zip(*[value[name] for name in names])
+
+
+def _polars_rows(value: Any, names: Sequence[str]) -> Iterator[Tuple[Any, ...]]:
+    for some in value.select(names).iter_slices(AT_ONCE):
+        yield from some.iter_rows()
+
+
+def _arrow_rows(value: Any, names: Sequence[str]) -> Iterator[Tuple[Any, ...]]:
+    for some in value.select(names).to_batches(AT_ONCE):
+        yield from zip(*[column.to_pylist() for column in some.columns])
+
+
+def _singles(value: Any, library: str) -> Iterator[Any]:
+    """The values of one column, some at a time."""
+    if library in ("polars", "pyarrow"):
+        for start in range(0, len(value), AT_ONCE):
+            part = value[start : start + AT_ONCE]
+            yield from part.to_list() if library == "polars" else part.to_pylist()
+    else:
+        yield from value
+
+
+def _of_table(value: Any, library: str, columns: Columns) -> Tuple[Iterator[Row], Form]:
+    if library == "pyarrow":
+        if not hasattr(value, "to_batches"):  # a RecordBatch
+            import pyarrow
+
+            value = pyarrow.Table.from_batches([value])
+        present = list(value.column_names)
+    else:
+        present = list(value.columns)
+    if len(set(present)) < len(present):
+        raise TypeError("two columns of the table have one name")
+    names = columns.chosen(present)
+    if not names:
+        raise TypeError("the table has no column")
+    rows = {"pandas": _pandas_rows, "polars": _polars_rows, "pyarrow": _arrow_rows}[library]
+    encoders = [columns.encoder(name) for name in names]
+
+    def encoded() -> Iterator[Row]:
+        for number, row in enumerate(rows(value, names)):
+            yield {
+                str(name): encode(cell, f"column {name}, row {number}")
+                for name, encode, cell in zip(names, encoders, row)
+            }
+
+    return encoded(), Form(library, "table")
+
+
+def _of_values(values: Iterable[Any], columns: Columns, form: Form) -> Tuple[Iterator[Row], Form]:
+    def encoded() -> Iterator[Row]:
+        for number, value in enumerate(values):
+            if isinstance(value, Mapping):
+                # A member that is missing makes the record null, as in a file.
+                names = value.keys() if columns.whole else columns.all & value.keys()
+                yield {
+                    str(name): columns.encoder(name)(value[name], f"{name} of record {number}")
+                    for name in names
+                }
+            elif columns.whole and not _is_missing(value):
+                raise TypeError(f"record {number}: {type(value).__name__} is no dict")
+            else:
+                yield {columns.text: _text(value, f"record {number}")}
+
+    return encoded(), form
+
+
+def records(value: Any, columns: Columns) -> Tuple[Iterator[Row], Form]:
+    """The records of texts in any form but a path, and that form."""
+    library = _library(value)
+    if library and (hasattr(value, "columns") or hasattr(value, "column_names")):
+        return _of_table(value, library, columns)
+    if library:
+        name = getattr(value, "name", None)
+        return _of_values(_singles(value, library), columns, Form(library, "column", name))
+    if isinstance(value, (bytes, Mapping)) or not isinstance(value, (Sequence, Iterable)):
+        raise TypeError(
+            f"{type(value).__name__} holds no texts: give a path, a list of str or dict, "
+            "or a Series, DataFrame, Array or Table of pandas, polars or pyarrow"
+        )
+    return _of_values(unboxed(value), columns, Form())
+
+
+def write_records(rows: Iterator[Row]) -> int:
+    """Writes a line of JSON for each record into a file in memory, and returns its number."""
+    file = memory_file()
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    try:
+        with open(file, "wb", buffering=1 << 20, closefd=False) as lines:
+            for row in rows:
+                # Half of a surrogate pair has no UTF-8.
+                lines.write(encode(row).encode("utf-8", "replace") + b"\n")
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def write_bytes(content: bytes) -> int:
+    file = memory_file()
+    with open(file, "wb", closefd=False) as out:
+        out.write(content)
+    return file

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts in every form, and that none of them touches a disk on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+import cuttle_dp as cuttle
+from cuttle_dp import _forms
+
+Small = Dict[str, Any]
+Rows = List[Dict[str, Any]]
+FORM = {
+    "type": "object",
+    "properties": {
+        "ward": {"enum": ["heart", "mind"]},
+        "days": {"type": "integer", "minimum": 0, "maximum": 9},
+    },
+    "required": ["ward", "days"],
+    "additionalProperties": False,
+}
+
+
+def written(value: Any, columns: _forms.Columns) -> Rows:
+    rows, _ = _forms.records(value, columns)
+    file = _forms.write_records(rows)
+    with open(file, "rb") as lines:
+        lines.seek(0)
+        return [json.loads(line) for line in lines]
+
+
+def test_lists(texts: List[str], rows: Rows, small: Small) -> None:
+    assert isinstance(cuttle.generate(texts, **small).texts, list)
+    assert len(cuttle.generate(tuple(texts), **small).texts) == 3
+    run = cuttle.generate(
+        rows, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
+    assert {line["ward"] for line in run.lines} == {"heart", "mind"}
+    assert len(cuttle.generate([*texts, None, float("nan")], **small).texts) == 3
+
+
+def test_null_keeps_its_place() -> None:
+    lines = written(["a", None, float("nan"), "d"], _forms.Columns())
+    assert lines == [{"text": "a"}, {"text": None}, {"text": None}, {"text": "d"}]
+    lines = written([{"other": 1}, {"text": "b"}], _forms.Columns())
+    assert lines == [{}, {"text": "b"}]
+
+
+def test_hard_texts() -> None:
+    hard = ["", "line\nbreak", "\u2028", "\ud800", "é\0", '"' * 10]
+    lines = written(hard, _forms.Columns())
+    assert [line["text"] for line in lines] == ["", "line\nbreak", "\u2028", "?", "é\0", '"' * 10]
+
+
+def test_private_categories_and_lots(samples: Path, small: Small) -> None:
+    notes = [json.loads(line) for line in open(samples / "notes.jsonl")]
+    small = {**small, "lots": "on", "ctx_size": 256}
+    run = cuttle.generate(notes, **small, category_field="ward", categories=["heart", "surgery"])
+    assert run.receipt is not None and run.receipt["categories"] and run.receipt["lots"]
+    run = cuttle.generate(notes, **small)
+    assert run.receipt is not None and run.receipt["lots"]
+
+
+def test_public_files_by_memory(texts: List[str], rows: Rows, small: Small) -> None:
+    run = cuttle.generate(texts, **small, public_examples=["An invented record.", "Another one."])
+    assert len(run.texts) == 3
+    shares = [{"ward": "heart", "share": 2}, {"ward": "mind", "share": 1}]
+    run = cuttle.generate(
+        rows, **small, category_field="ward", categories=shares, category_public=True
+    )
+    assert len(run.texts) == 3
+    run = cuttle.generate(texts, **small, grammar=b'root ::= "a" [a-z]{1,3} "."\n')
+    assert all(text.startswith("a") for text in run.texts)
+
+
+def test_schema_of_dicts(small: Small) -> None:
+    records = [{"ward": "heart", "days": i % 9, "other": {"nested": [1]}} for i in range(40)]
+    run = cuttle.generate(records, **small, schema=FORM)
+    assert all(set(record) == {"ward", "days"} for record in run.texts)
+    assert "this is its schema" in str(cuttle.receipt.verify(run, schema=FORM))
+    with pytest.raises(TypeError):
+        cuttle.generate(["no dict"] * 40, **small, schema=FORM)
+
+
+def test_units(rows: Rows, small: Small) -> None:
+    run = cuttle.generate(rows, **small, unit_key="who", one_per_unit=True)
+    assert run.receipt is not None and run.receipt["unit_key"] == "who"
+
+
+def test_path_forms(texts: List[str], small: Small, tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    assert isinstance(cuttle.generate(file, **small).texts, list)
+    assert isinstance(cuttle.generate(str(file), **small).texts, list)
+    out = tmp_path / "out.csv"
+    run = cuttle.generate(file, **small, output=out)
+    assert len(run.texts) == 3 and out.exists() and run.receipt is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cuttle.CuttleWarning)
+        with pytest.raises(cuttle.CuttleWarning, match="nothing was drawn"):
+            warnings.filterwarnings("ignore", "no public|a model")
+            cuttle.generate(file, **small, output=out)
+
+
+def test_pandas(rows: Rows, small: Small) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows, index=range(100, 160))
+    run = cuttle.generate(frame["text"], **small)
+    assert isinstance(run.texts, pandas.Series) and run.texts.name == "text"
+    assert list(run.texts.index) == [0, 1, 2]
+    frame = frame.rename(columns={"text": "note"})
+    frame.loc[105, "note"] = None
+    frame["nested"] = [[1]] * 60
+    frame["when"] = pandas.Timestamp("2026-01-01")
+    run = cuttle.generate(
+        frame,
+        **small,
+        text_field="note",
+        category_field="ward",
+        categories=["heart", "mind"],
+        category_public=True,
+    )
+    assert list(run.texts.columns) == ["note", "ward"] and len(run.texts) == 3
+    with pytest.raises(TypeError, match="did you mean note"):
+        cuttle.generate(frame, **small, text_field="notes")
+    with pytest.raises(TypeError, match="int"):
+        cuttle.generate(frame["who"], **small)
+    with pytest.raises(TypeError, match="Timestamp"):
+        cuttle.generate(frame, **small, text_field="note", schema=FORM)
+    lines = written(
+        pandas.Series(["a", None, float("nan"), pandas.NA, pandas.NaT, "f"]), _forms.Columns()
+    )
+    assert [line["text"] for line in lines] == ["a", None, None, None, None, "f"]
+    table = pandas.DataFrame({"ward": ["heart"] * 40, "days": range(40)}).astype({"days": "int8"})
+    run = cuttle.generate(table, **small, schema=FORM)
+    assert list(run.texts.columns) == ["ward", "days"]
+    typed = pandas.Series(["a", None], dtype="string")
+    assert written(typed, _forms.Columns()) == [{"text": "a"}, {"text": None}]
+    import numpy
+
+    small = {**small, "epsilon": numpy.float64(10), "num": numpy.int64(3)}
+    assert len(cuttle.generate(numpy.array(frame["ward"], dtype=object), **small).texts) == 3
+
+
+def test_polars(rows: Rows, small: Small) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(rows)
+    run = cuttle.generate(frame["text"], **small)
+    assert isinstance(run.texts, polars.Series) and run.texts.name == "text" and len(run.texts) == 3
+    run = cuttle.generate(
+        frame, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
+    assert run.texts.columns == ["text", "ward"]
+    run = cuttle.generate(
+        polars.DataFrame({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM
+    )
+    assert run.texts.columns == ["ward", "days"]
+    assert written(polars.Series(["a", None]), _forms.Columns()) == [{"text": "a"}, {"text": None}]
+
+
+def test_pyarrow(rows: Rows, small: Small, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pylist(rows)
+    run = cuttle.generate(table["text"], **small)
+    assert isinstance(run.texts, pyarrow.Array) and len(run.texts) == 3
+    assert isinstance(cuttle.generate(table["text"].combine_chunks(), **small).texts, pyarrow.Array)
+    run = cuttle.generate(
+        table, **small, category_field="ward", categories=["heart", "mind"], category_public=True
+    )
+    assert run.texts.column_names == ["text", "ward"]
+    assert len(cuttle.generate(table.to_batches()[0], **small).texts) == 3
+    run = cuttle.generate(
+        pyarrow.table({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM
+    )
+    assert run.texts.column_names == ["ward", "days"]
+    from pyarrow import parquet
+
+    file = tmp_path / "in.parquet"
+    parquet.write_table(table, file)
+    assert isinstance(cuttle.generate(file, **small).texts, list)
+
+
+def test_parquet_without_a_reader(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    for name in ("pyarrow", "polars", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match="pip install pyarrow"):
+        cuttle.generate(tmp_path / "in.parquet", **small)
+
+
+def test_files_are_closed(texts: List[str], small: Small) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    cuttle.generate(texts, **small, public_examples=["One.", "Two."])
+    with pytest.raises(TypeError):
+        cuttle.generate(texts, **small, public_examples=[1])
+    with pytest.raises(cuttle.InputInvalid):
+        cuttle.generate(texts[:1], **small)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_memory_without_memfd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python that was built with an older C library asks the kernel itself."""
+    monkeypatch.delattr(os, "memfd_create")
+    file = _forms.memory_file()
+    assert "memfd" in os.readlink(f"/proc/self/fd/{file}")
+    os.close(file)
+    monkeypatch.setattr(_forms, "MEMFD_NUMBERS", {})
+    os.close(_forms.memory_file())
