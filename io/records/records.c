@@ -137,6 +137,10 @@ static bool keep_label(struct records *records, struct span *span, const json_t 
 	if (json_is_string(label))
 		return keep_word(records, span, json_string_value(label),
 		                 json_string_length(label));
+	if (json_is_boolean(label)) {
+		const bool yes = json_is_true(label);
+		return keep_word(records, span, yes ? "true" : "false", yes ? 4 : 5);
+	}
 	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
 }
 
@@ -319,8 +323,14 @@ static bool add_csv(struct records *records, const struct records_request *reque
 		for (size_t i = 0; i < records->width; i++)
 			if (columns->of[i] == column) cells[i] = cell, sizes[i] = size;
 	}
+	// A label that is a member, too, is what it is there: 1.0 and 1 are one number.
+	for (size_t i = LABELS; kept && i < records->width; i++) {
+		const json_t *member = json_object_get(object, request->labels[i - LABELS]);
+		if (member) kept = keep_label(records, &spans[i], member);
+		else if (cells[i]) kept = keep_cell(records, &spans[i], i, cells[i], sizes[i]);
+	}
 	if (kept && object) kept = keep_row(records, request, object, utf8, &spans[TEXT]);
-	for (size_t i = 0; kept && i < records->width; i++)
+	for (size_t i = 0; kept && i < LABELS; i++)
 		if (cells[i]) kept = keep_cell(records, &spans[i], i, cells[i], sizes[i]);
 	return kept && add_row(records, spans);
 }
