@@ -39,12 +39,13 @@ static const char *name_obstacle(const struct generate_request *request) {
 /* Sets R and M of each cluster. *enough: each has the records that its texts need. */
 static enum cuttle_status count_clusters(const struct generate_request *request,
                                          const struct categories *categories, size_t texts,
-                                         struct lot_choice *choice, bool *enough,
-                                         struct cuttle_error *error) {
+                                         const struct schema *schema, struct lot_choice *choice,
+                                         bool *enough, struct cuttle_error *error) {
 	const uint32_t batch = request->plan.batch, shots = request->plan.shots;
 	const struct records_request wanted = {
 	    .path = request->common.input,
 	    .field = request->text_field,
+	    .schema = schema,
 	    .format = request->input_format,
 	    .delimiter = request->delimiter,
 	    .limit = SIZE_MAX,
@@ -95,7 +96,8 @@ static enum cuttle_status take_counted(const struct generate_request *request,
 enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,
-                                   struct lot_choice *choice, struct cuttle_error *error) {
+                                   const struct schema *schema, struct lot_choice *choice,
+                                   struct cuttle_error *error) {
 	*choice = (struct lot_choice){0};
 	if (request->shard) return take_counted(request, choice, error);
 	if (request->lots == RUN_LOTS_OFF || !request->plan.batch ||
@@ -116,7 +118,7 @@ enum cuttle_status lot_choice_make(const struct generate_request *request,
 		return CUTTLE_OK;
 	}
 	enum cuttle_status status =
-	    count_clusters(request, categories, texts, choice, &enough, error);
+	    count_clusters(request, categories, texts, schema, choice, &enough, error);
 	if (generate_counts(request)) return status;
 	// What is wrong with the file is said when it is read.
 	if (status == CUTTLE_INPUT && request->lots == RUN_LOTS_AUTO) {

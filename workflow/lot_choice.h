@@ -10,6 +10,7 @@
 
 #include "engine/cuttle/lots.h"
 #include "io/records/categories.h"
+#include "io/schema/schema.h"
 #include "workflow/request.h"
 
 struct lot_choice {
@@ -19,16 +20,18 @@ struct lot_choice {
 	uint64_t batches;        /* that they make together, lots or not; 0 = nobody counted */
 };
 
-/* Counts and decides. params are the plan's, but for its lots. Lots need a file that can be read
- * twice, records that are units, and enough of them. Where one lacks, AUTO is no lots. So it is for
- * an epsilon for which they do not pay, or a file that cannot be read: that is said later. ON is
- * then USAGE, but for too few records: places_make says so. Private categories always have lots:
- * then `categories` is empty, all records are one cluster, and few of them are no error. The caller
- * frees *choice by lot_choice_free in any case. Else as secrecy_room and records_read. NOMEM. */
+/* Counts and decides. params are the plan's, but for its lots. schema is the records', NULL = none.
+ * Lots need a file that can be read twice, records that are units, and enough of them. Where one
+ * lacks, AUTO is no lots. So it is for an epsilon for which they do not pay, or a file that cannot
+ * be read: that is said later. ON is then USAGE, but for too few records: places_make says so.
+ * Private categories always have lots: then `categories` is empty, all records are one cluster, and
+ * few of them are no error. The caller frees *choice by lot_choice_free in any case. Else as
+ * secrecy_room and records_read. NOMEM. */
 enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,
-                                   struct lot_choice *choice, struct cuttle_error *error);
+                                   const struct schema *schema, struct lot_choice *choice,
+                                   struct cuttle_error *error);
 void lot_choice_free(struct lot_choice *choice);
 
 #endif

@@ -368,9 +368,9 @@ static enum cuttle_status make_setup_plan(const struct generate_request *request
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
 	// Of records whose categories are private, all that is known is how many there are.
 	const struct categories none = {0};
-	enum cuttle_status status =
-	    lot_choice_make(request, generate_counts(request) ? &none : &setup->categories,
-	                    setup->receipt.texts, &params, &setup->lots, error);
+	enum cuttle_status status = lot_choice_make(
+	    request, generate_counts(request) ? &none : &setup->categories, setup->receipt.texts,
+	    &params, setup->grammar.schema, &setup->lots, error);
 	if (!status && generate_counts(request)) {
 		const size_t clusters = generate_owners(request) ? 1 : setup->categories.count;
 		status = cuttle_histogram_make(

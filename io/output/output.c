@@ -107,6 +107,12 @@ static int append_cell(struct output *output, const char *words) {
 	return append_output(output, cell, 1 + size);
 }
 
+/* Whether a name is another one without quotes. Programs take spaces off, as cuttle does. */
+static bool needs_quotes(const char *name, size_t size) {
+	return strpbrk(name, ",\"\r\n") ||
+	       (size && (memchr(" \t", *name, 2) || memchr(" \t", name[size - 1], 2)));
+}
+
 /* Writes the name of a column, in quotes where it needs them. */
 static int append_name(struct output *output, const char *name, bool comma) {
 	const size_t size = strlen(name), most = csv_write(NULL, 0, name, size);
@@ -114,7 +120,7 @@ static int append_name(struct output *output, const char *name, bool comma) {
 	size_t used = 0;
 	if (!cell) return note_problem(output, "", ENOMEM);
 	if (comma) cell[used++] = ',';
-	if (strpbrk(name, ",\"\r\n")) used += csv_write(cell + used, most, name, size);
+	if (needs_quotes(name, size)) used += csv_write(cell + used, most, name, size);
 	else used += (size_t)snprintf(cell + used, most, "%s", name);
 	const int status = append_output(output, cell, used);
 	free(cell);

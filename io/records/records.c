@@ -31,8 +31,9 @@ enum {
 	NONE = -1,      /* no column, or no character */
 	JSON = 3 << 25, /* bytes that jansson may take for one record: 96 MiB. A line that is one
 	                   text never needs so many. */
-	FORM = 1 << 26, /* bytes of a record in its schema's form, which never needs more: 1e17, has
-	                   20 there, and JSON bytes hold 2.1 million such numbers */
+	FORM = 1 << 27, /* bytes of a record in its schema's form, which never needs more: 1e17, has
+	                   20 there, and JSON bytes hold 2.1 million such numbers. A cell of 16 MiB
+	                   of the byte 1 has 96 MiB: \u0001 for each */
 	WORD = 1024,    /* bytes of an id or a label at most, where texts are cut */
 	WORD_JSON = 6 * WORD + 2 /* bytes of that id as JSON at most: \u0001 for each byte, and two
 	                            quotes */
@@ -136,6 +137,10 @@ static bool keep_label(struct records *records, struct span *span, const json_t 
 	if (json_is_string(label))
 		return keep_word(records, span, json_string_value(label),
 		                 json_string_length(label));
+	if (json_is_boolean(label)) {
+		const bool yes = json_is_true(label);
+		return keep_word(records, span, yes ? "true" : "false", yes ? 4 : 5);
+	}
 	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
 }
 
@@ -284,24 +289,18 @@ static bool add_cell_member(const struct columns *columns, long column, const ch
 }
 
 /* Keeps a row's object as its text. Like add_json: what its blocks need is there already. */
-static bool keep_row(struct records *records, const struct records_request *request,
-                     const struct columns *columns, const struct rows *rows, struct row row,
-                     struct span *span) {
-	const char *cell;
-	size_t size;
-	bool utf8 = true;
-	json_t *object = json_object();
-	bool kept = object != NULL;
-	for (long column = 0; kept && rows_cell(rows, &row, &cell, &size); column++)
-		kept = add_cell_member(columns, column, cell, size, object, &utf8);
+static bool keep_row(struct records *records, const struct records_request *request, json_t *object,
+                     bool utf8, struct span *span) {
+	bool kept = true;
 	span->state = utf8 ? RECORD_MISFIT : RECORD_NOT_UTF8;
-	if (kept && utf8) kept = keep_object(records, span, request, object);
+	if (utf8) kept = keep_object(records, span, request, object);
 	json_decref(object);
 	records->room.used = 0;
 	return kept;
 }
 
-/* Adds a row. One with a fault has neither text, id nor labels. */
+/* Adds a row. One with a fault has neither text, id nor labels. rows_cell changes the bytes, so the
+ * cells are found once: members go into the object, and where the others lie is remembered. */
 static bool add_csv(struct records *records, const struct records_request *request,
                     const struct columns *columns, const struct rows *rows, struct row *row) {
 	static const enum record_state states[] = {[ROW_BLANK] = RECORD_BLANK,
@@ -309,20 +308,30 @@ static bool add_csv(struct records *records, const struct records_request *reque
 	                                           [ROW_AFTER_QUOTE] = RECORD_AFTER_QUOTE,
 	                                           [ROW_TOO_LONG] = RECORD_TOO_LONG};
 	struct span spans[LABELS + RECORDS_LABELS] = {0};
-	const char *cell;
-	size_t size;
-	bool kept = true;
+	const char *cell, *cells[LABELS + RECORDS_LABELS] = {NULL};
+	size_t size, sizes[LABELS + RECORDS_LABELS];
 	if (row->fault != ROW_RIGHT) {
 		spans[TEXT].state = states[row->fault];
 		// A span without bytes has room for the line, which the owner is told.
 		spans[TEXT].offset = row->line;
 		return add_row(records, spans);
 	}
-	if (request->schema) kept = keep_row(records, request, columns, rows, *row, &spans[TEXT]);
-	for (long column = 0; kept && rows_cell(rows, row, &cell, &size); column++)
-		for (size_t i = 0; kept && i < records->width; i++)
-			if (columns->of[i] == column)
-				kept = keep_cell(records, &spans[i], i, cell, size);
+	json_t *object = request->schema ? json_object() : NULL;
+	bool utf8 = true, kept = object || !request->schema;
+	for (long column = 0; kept && rows_cell(rows, row, &cell, &size); column++) {
+		if (object) kept = add_cell_member(columns, column, cell, size, object, &utf8);
+		for (size_t i = 0; i < records->width; i++)
+			if (columns->of[i] == column) cells[i] = cell, sizes[i] = size;
+	}
+	// A label that is a member, too, is what it is there: 1.0 and 1 are one number.
+	for (size_t i = LABELS; kept && i < records->width; i++) {
+		const json_t *member = json_object_get(object, request->labels[i - LABELS]);
+		if (member) kept = keep_label(records, &spans[i], member);
+		else if (cells[i]) kept = keep_cell(records, &spans[i], i, cells[i], sizes[i]);
+	}
+	if (kept && object) kept = keep_row(records, request, object, utf8, &spans[TEXT]);
+	for (size_t i = 0; kept && i < LABELS; i++)
+		if (cells[i]) kept = keep_cell(records, &spans[i], i, cells[i], sizes[i]);
 	return kept && add_row(records, spans);
 }
 
@@ -364,17 +373,18 @@ static void advise_on_column(const struct rows *rows, struct row row, const char
 	}
 }
 
-/* Finds the columns of a schema's members. Returns a member that each object has, but no column;
- * NULL = there is none. */
-static const char *find_members(const struct rows *rows, struct row row, struct columns *columns) {
+/* Finds which member of the schema a column is. */
+static void find_its_member(struct columns *columns, long column, const char *cell, size_t size) {
 	const size_t count = columns->table ? schema_table_columns(columns->table) : 0;
-	const char *cell;
-	size_t size;
-	for (long column = 0; count && rows_cell(rows, &row, &cell, &size); column++)
-		for (size_t i = 0; i < count; i++)
-			if (columns->members[i] == NONE &&
-			    is_named(cell, size, schema_table_names(columns->table)[i]))
-				columns->members[i] = column;
+	for (size_t i = 0; i < count; i++)
+		if (columns->members[i] == NONE &&
+		    is_named(cell, size, schema_table_names(columns->table)[i]))
+			columns->members[i] = column;
+}
+
+/* Returns a member that each object has, but no column; NULL = there is none. */
+static const char *find_lacking(const struct columns *columns) {
+	const size_t count = columns->table ? schema_table_columns(columns->table) : 0;
 	for (size_t i = 0; i < count; i++)
 		if (columns->members[i] == NONE && schema_table_required(columns->table, i))
 			return schema_table_names(columns->table)[i];
@@ -406,8 +416,9 @@ static enum cuttle_status read_header_row(const struct records *records,
 			if (columns->of[i] == NONE &&
 			    is_named(cell, size, field_of_span(request, i)))
 				columns->of[i] = column;
+		find_its_member(columns, column, cell, size);
 	}
-	const char *const lacking = find_members(rows, whole, columns);
+	const char *const lacking = find_lacking(columns);
 	if (lacking)
 		return io_fail(
 		    error, CUTTLE_INPUT,

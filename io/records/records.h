@@ -112,7 +112,7 @@ enum cuttle_status records_need_field(const struct records_request *request,
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
 /* The record's value of one of the request's labels, or NULL. A string is given as it is, a number
- * in digits (5 and 5.0 are both "5"). */
+ * in digits (5 and 5.0 are both "5"), and true as "true". */
 const char *records_label(const struct records *records, size_t index, size_t label, size_t *size);
 
 #endif

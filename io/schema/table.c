@@ -111,6 +111,8 @@ static json_t *read_empty(const struct schema_table *table, const struct shape_m
 static json_t *read_word(const char *cell, size_t size) {
 	if (size == 4 && !strncasecmp(cell, "true", 4)) return json_true();
 	if (size == 5 && !strncasecmp(cell, "false", 5)) return json_false();
+	// To jansson a zero byte is an end.
+	if (memchr(cell, 0, size)) return NULL;
 	json_t *word = size <= LONGEST_WORD ? json_loadb(cell, size, JSON_DECODE_ANY, NULL) : NULL;
 	if (json_is_number(word) || json_is_null(word)) return word;
 	json_decref(word);

@@ -160,6 +160,28 @@ same columns.jsonl all "a table with ; is heard otherwise"
 sed '3s/oncology/dentist/' refs.csv >odd.csv
 exits 0 "${seeded[@]}" -i odd.csv -N 2 --schema visit.json -o odd.jsonl
 same odd.jsonl unfit "a row that does not fit is more than a null"
+# A name with spaces around it is quoted, as it would lose them.
+echo '{"type":"object","properties":{" a ":{"const":1},"b c":{"const":2}},"required":[" a "]}' >spaces.json
+exits 0 "${base[@]}" -N 2 --schema spaces.json -o spaces.csv
+says spaces.csv '^" a ",b c.$'
+exits 0 inspect -n 12 -i spaces.csv --schema spaces.json
+says out '^readable +2,'
+
+# Lots count the records of a table, too, and a number's category is the number.
+for form in jsonl csv; do
+	exits 0 generate -i refs.$form -B 3 -n 12 -e 8 -q -N 4 --insecure-seed 3 --schema visit.json "${kinds[@]}" -o lots.$form.jsonl
+done
+same lots.csv.jsonl lots.jsonl.jsonl "a table with lots is read otherwise"
+[ -s lots.csv.jsonl ] || fail "a table with lots has no texts"
+echo '{"type":"object","properties":{"floor":{"enum":[1,2]},"well":{"type":"boolean"}},"required":["floor"]}' >floor.json
+printf 'floor,well\n1.0,True\n1,true\n2e0,False\n' >floor.csv
+printf '{"floor":%s,"well":%s}\n' 1.0 true 1 true 2e0 false >floor.jsonl
+for form in jsonl csv; do
+	for kind in "floor 1,2" "well true,false"; do
+		exits 0 inspect -n 12 -i floor.$form --schema floor.json --category-field "${kind% *}" --categories "${kind#* }"
+		says out '^declared +2, 0 of 3 records are in none of them$'
+	done
+done
 printf 'ward,age,note,seen\noncology,21,note 1 says so,\377\n' >broken.csv
 exits 0 inspect -n 12 -i broken.csv --schema visit.json
 says out '^readable +0,'

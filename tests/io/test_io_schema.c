@@ -861,6 +861,11 @@ static void cells_are_members(void **state) {
 		arena_free(&out);
 		json_decref(object);
 	}
+	// A zero byte ends no number.
+	json_t *object = json_object();
+	assert_true(schema_table_read(table, 1, "7\0", 2, object));
+	assert_true(json_is_string(json_object_get(object, "age")));
+	json_decref(object);
 	schema_table_free(&table);
 	leave_schema(&with);
 }
