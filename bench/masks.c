@@ -93,8 +93,8 @@ static bool bit_of(const uint64_t *bits, int32_t id) {
 	return bits[id / 64] >> id % 64 & 1;
 }
 
-/* Prose is taken up where it stopped; what is not allowed is left out. */
-static int32_t choose_token(const struct vocab *vocab, struct mask *mask, uint32_t state,
+/* Prose is taken up where it stopped; what is not allowed is left out. A state has a token. */
+static int32_t pick_allowed(const struct vocab *vocab, struct mask *mask, uint32_t state,
                             bool close, struct prose *prose) {
 	struct mask_answer answer;
 	if (!(close ? mask_closing(mask, state, &answer) : mask_tokens(mask, state, &answer)))
@@ -105,10 +105,17 @@ static int32_t choose_token(const struct vocab *vocab, struct mask *mask, uint32
 		prose->at = at + 1;
 		return prose->ids[at];
 	}
-	uint64_t left = draw_number(answer.count);
-	for (int32_t id = 0; (size_t)id < vocab_size(vocab); id++)
-		if (bit_of(answer.bits, id) && !left--) return id;
-	stop_masks("a state without a token");
+	for (size_t tries = 0;; tries++) {
+		uint64_t left = draw_number(answer.count);
+		int32_t id = 0;
+		while (!bit_of(answer.bits, id) || left--) id++;
+		char bytes[1024];
+		size_t size = 0;
+		vocab_detokenize(vocab, &id, 1, false, bytes, sizeof bytes, &size);
+		// xgrammar knows no escapes in strings of bounded length.
+		if (size > sizeof bytes || !memchr(bytes, '\\', size) || tries > SEARCHED)
+			return id;
+	}
 }
 
 static json_t *draw_one(const struct vocab *vocab, struct automaton *automaton, struct mask *mask,
@@ -120,7 +127,7 @@ static json_t *draw_one(const struct vocab *vocab, struct automaton *automaton, 
 	uint32_t at = automaton_begin(automaton);
 	for (size_t i = 0;; i++) {
 		const bool close = i >= LONGEST || draw_number(LONGEST) == 0;
-		const int32_t id = choose_token(vocab, mask, at, close, prose);
+		const int32_t id = pick_allowed(vocab, mask, at, close, prose);
 		if (vocab_ends_text(vocab, id)) break;
 		vocab_detokenize(vocab, &id, 1, false, text, sizeof text, &size);
 		if (size > sizeof text) stop_masks("a text is too long");
