@@ -119,6 +119,15 @@ step_onnxruntime() {
 	done
 }
 
+# For bench/masks.sh: the engines for grammars, and Qwen's vocabulary, which another wheel has inside.
+step_masks() {
+	finished venv-masks && return
+	venv masks none numpy llguidance==1.9.1 xgrammar==0.2.8
+	begin masks
+	python3 -m pip download --no-deps --dest "$cache/masks" dashscope==2.0.2
+	unzip -jq "$cache"/masks/dashscope-*.whl dashscope/resources/qwen.tiktoken -d "$cache/masks"
+}
+
 setup() {
 	mkdir -p "$cache/log"
 	for step in ours llama convert openvino onnxruntime; do

@@ -19,7 +19,7 @@ struct automaton_state {
 	uint32_t held;
 	uint32_t *row; /* [classes], NULL = no step was asked for */
 	uint64_t distance;
-	uint32_t alike; /* of automaton_alike, 0 = not asked yet */
+	uint32_t alike[STACKS_REACHES]; /* of automaton_alike, 0 = not asked yet */
 	bool accepts;
 	bool used;
 	bool marked;
@@ -35,11 +35,11 @@ struct automaton {
 	size_t unused_count, unused_room;
 	uint32_t *table; /* hash table of states, 0 = empty */
 	size_t table_room;
-	size_t live;  /* states in use */
-	size_t extra; /* bytes of their stacks and rows */
-	size_t limit; /* of bytes in use; above it automaton_tidy forgets */
-	size_t asked; /* what the caller set as limit */
-	size_t reach; /* of automaton_alike, 0 = not asked yet */
+	size_t live;                    /* states in use */
+	size_t extra;                   /* bytes of their stacks and rows */
+	size_t limit;                   /* of bytes in use; above it automaton_tidy forgets */
+	size_t asked;                   /* what the caller set as limit */
+	size_t reaches[STACKS_REACHES]; /* of automaton_alike, 0 = not asked yet */
 	uint32_t begin;
 	uint64_t rations; /* of automaton_ration */
 	bool rationed;
@@ -391,7 +391,8 @@ static void forget_state(struct automaton *automaton, uint32_t number) {
 /* What a state that stays says of others that do not is unknown again. */
 static void forget_links(struct automaton *automaton, struct automaton_state *state) {
 	const struct automaton_state *states = automaton->states;
-	if (!states[state->alike].marked) state->alike = 0;
+	for (size_t i = 0; i < STACKS_REACHES; i++)
+		if (!states[state->alike[i]].marked) state->alike[i] = 0;
 	for (size_t i = 0; state->row && i < automaton->grammar->class_count; i++) {
 		const uint32_t next = state->row[i];
 		if (next && next != AUTOMATON_UNKNOWN && !states[next].marked)
@@ -438,30 +439,32 @@ bool automaton_starved(const struct automaton *automaton) {
 /* ---- for mask.h ------------------------------------------------------------------------------ */
 
 /* The set of stacks_alike of each stack. Where two become one the state itself is the answer. */
-static uint32_t find_alike(struct automaton *automaton, uint32_t number, size_t reach) {
+static uint32_t find_alike(struct automaton *automaton, uint32_t number, size_t which) {
 	struct explore *explore = &automaton->explore;
 	const uint32_t count = automaton->states[number].count;
 	explore_clear(explore);
 	if (count > EXPLORE_FEW) return number;
 	for (uint32_t i = 0; i < count; i++)
-		explore_add(explore, stacks_alike(&automaton->stacks,
-		                                  automaton->states[number].stacks[i], reach));
+		explore_add(explore,
+		            stacks_alike(&automaton->stacks, automaton->states[number].stacks[i],
+		                         automaton->reaches[which], which));
 	explore->accepts = automaton->states[number].accepts;
 	const uint32_t alike = state_explored(automaton);
 	if (automaton->failed) return number;
 	return automaton->states[alike].count == count ? alike : number;
 }
 
-uint32_t automaton_alike(struct automaton *automaton, uint32_t state, size_t reach) {
+uint32_t automaton_alike(struct automaton *automaton, uint32_t state, size_t reach, size_t which) {
 	look_up_state(automaton, state);
-	REQUIRE(reach && (!automaton->reach || automaton->reach == reach));
-	automaton->reach = reach;
+	REQUIRE(reach && which < STACKS_REACHES);
+	REQUIRE(!automaton->reaches[which] || automaton->reaches[which] == reach);
+	automaton->reaches[which] = reach;
 	if (!state || automaton->crowded) return state;
-	if (!automaton->states[state].alike) {
-		const uint32_t alike = find_alike(automaton, state, reach);
-		automaton->states[state].alike = alike;
+	if (!automaton->states[state].alike[which]) {
+		const uint32_t alike = find_alike(automaton, state, which);
+		automaton->states[state].alike[which] = alike;
 	}
-	return automaton->states[state].alike;
+	return automaton->states[state].alike[which];
 }
 
 bool automaton_crowded(const struct automaton *automaton) {

@@ -86,10 +86,10 @@ bool automaton_starved(const struct automaton *automaton);
 
 /* For mask.h. */
 
-/* A state that allows the same next `reach` bytes, for a reach that is the same at each call. Many
- * states have the same one, such as those inside a long string: its counter is far from its limits.
- * `reach` 0 is not allowed. */
-uint32_t automaton_alike(struct automaton *automaton, uint32_t state, size_t reach);
+/* A state that allows the same next `reach` bytes. Many states have the same one, such as those
+ * inside a long string: its counter is far from its limits. `which` below STACKS_REACHES is a
+ * number of this reach, the same at each call. `reach` 0 is not allowed. */
+uint32_t automaton_alike(struct automaton *automaton, uint32_t state, size_t reach, size_t which);
 /* Whether some set of stacks grew so large that automaton_alike may be wrong. It stays so. Answers
  * that were found before it became true are right. */
 bool automaton_crowded(const struct automaton *automaton);

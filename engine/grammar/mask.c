@@ -2,10 +2,13 @@
 // mask.c: see mask.h. No private data.
 // A mask is built by one walk over the trie, which leaves out what stands below a dead byte. States
 // that allow the same next bytes share it (automaton_alike): inside a long string one mask serves
-// for all counters but the last ones.
+// for all counters but the last ones. Near the end of the string short tokens are as before, and
+// what few long ones do is asked anew. Example: of [a-z]{1,99} behind 50 letters tokens of up to 16
+// bytes are as behind 20, and those of up to 81 are not.
 #include "engine/grammar/mask.h"
 
 #include "base/misuse.h"
+#include "engine/grammar/stacks.h"
 #include "engine/grammar/trie.h"
 #include "engine/status.h"
 
@@ -14,10 +17,15 @@
 
 #define NO_ENTRY UINT32_MAX
 
+/* What an entry is a mask of: tokens of the parts 0 .. kind of the trie that may come next, or
+ * tokens that lead to the end. */
+enum { ENTRY_CLOSING = TRIE_PARTS, ENTRY_KINDS };
+_Static_assert(TRIE_PARTS <= STACKS_REACHES, "each part has its own reach");
+
 struct mask_entry {
 	uint64_t *bits; /* [words] */
 	uint32_t state; /* held */
-	bool closing;
+	uint32_t kind;
 	uint32_t count;
 	uint32_t going;
 	int32_t only;
@@ -49,7 +57,9 @@ struct mask {
 static bool make_entries(struct mask *mask, size_t bytes) {
 	const size_t each = mask->words * sizeof *mask->ends + sizeof *mask->entries;
 	mask->entry_room = (bytes ? bytes : MASK_BYTES) / each;
-	if (mask->entry_room <= MASK_VALID) mask->entry_room = MASK_VALID + 1;
+	// An answer may need an entry for each part.
+	const size_t least = (MASK_VALID + 1) * mask->trie.part_count;
+	if (mask->entry_room < least) mask->entry_room = least;
 	if (mask->entry_room > 1 << 16) mask->entry_room = 1 << 16;
 	mask->table_room = 1 << 16;
 	mask->newest = mask->oldest = NO_ENTRY;
@@ -150,40 +160,71 @@ static uint32_t step_anew(struct mask *mask, const struct trie_node *node, const
 	return next;
 }
 
-/* Sets the bits of the tokens below `state`: of those with at most `most` bytes to the end behind
- * them, with `closing` of those on a shortest way alone. Returns how many. */
-static uint32_t walk_tokens(struct mask *mask, uint32_t state, bool closing, uint64_t most,
-                            const uint32_t keep[2], uint64_t *bits) {
+enum walk_kind { WALK_ALL, WALK_CLOSING, WALK_WITHIN };
+
+/* Whether a byte that leads from `before` to `next` may be on the way. */
+static bool may_go(const struct automaton *automaton, enum walk_kind kind, uint32_t before,
+                   uint32_t next) {
+	return kind != WALK_CLOSING ||
+	       automaton_distance(automaton, next) < automaton_distance(automaton, before);
+}
+
+/* Sets the bits of a part's tokens below `state`: with WALK_WITHIN of those with at most `most`
+ * bytes to the end behind them, with WALK_CLOSING of those on a shortest way alone. Returns how
+ * many. It is in line so that WALK_ALL asks nothing at a node. */
+static inline __attribute__((always_inline)) uint32_t
+walk_part(struct mask *mask, const struct trie_part *part, uint32_t state, enum walk_kind kind,
+          uint64_t most, const uint32_t keep[2], uint64_t *bits) {
 	struct automaton *automaton = mask->automaton;
-	const struct trie *trie = &mask->trie;
+	const struct trie_token *tokens = mask->trie.tokens;
+	const struct trie_node *nodes = part->nodes;
+	const uint32_t **rows = mask->rows;
 	uint32_t found = 0, *path = mask->path;
-	memset(path, 0, (trie->longest + 3) * sizeof *path);
+	memset(path, 0, (mask->trie.longest + 3) * sizeof *path);
 	path[0] = state;
-	mask->rows[0] = automaton_row(automaton, state);
-	for (size_t i = 0; i < trie->count && !automaton_failed(automaton);) {
-		const struct trie_node *node = trie->nodes + i;
+	rows[0] = automaton_row(automaton, state);
+	for (size_t i = 0; i < part->count;) {
+		const struct trie_node *node = nodes + i;
 		const size_t depth = node->depth;
-		uint32_t next = mask->rows[depth - 1][node->class];
-		if (next == AUTOMATON_UNKNOWN) next = step_anew(mask, node, keep);
-		if (next == AUTOMATON_DEAD ||
-		    (closing && automaton_distance(automaton, next) >=
-		                    automaton_distance(automaton, path[depth - 1]))) {
+		uint32_t next = rows[depth - 1][node->class];
+		if (next == AUTOMATON_UNKNOWN) {
+			next = step_anew(mask, node, keep);
+			if (automaton_failed(automaton)) break;
+		}
+		if (next == AUTOMATON_DEAD || !may_go(automaton, kind, path[depth - 1], next)) {
 			i = node->end;
 			continue;
 		}
-		const bool near = automaton_distance(automaton, next) <= most;
-		for (uint32_t j = 0; near && j < node->count; j++) {
-			const uint32_t id = (uint32_t)trie->tokens[node->first + j].id;
-			bits[id / 64] |= 1ull << id % 64;
-		}
-		found += near ? node->count : 0;
 		i++;
-		if (node->end == i) continue; // nothing below it
-		if (path[depth] != next || !mask->rows[depth])
-			mask->rows[depth] = automaton_row(automaton, next);
+		if (kind != WALK_WITHIN || automaton_distance(automaton, next) <= most) {
+			// Half of the nodes have a token, one of thousands has two.
+			const struct trie_token *token = tokens + node->first;
+			bits[(uint32_t)token->id / 64] |= (uint64_t)(node->count > 0)
+			                                  << (uint32_t)token->id % 64;
+			for (uint32_t j = 1; j < node->count; j++)
+				bits[(uint32_t)token[j].id / 64] |= 1ull
+				                                    << (uint32_t)token[j].id % 64;
+			found += node->count;
+		}
+		if (path[depth] == next || node->end == i) continue; // known, or nothing below it
 		path[depth] = next;
+		rows[depth] = automaton_row(automaton, next);
+		if (!rows[depth]) break;
 	}
 	return found;
+}
+
+static uint32_t walk_tokens(struct mask *mask, size_t part, uint32_t state, enum walk_kind kind,
+                            uint64_t most, const uint32_t keep[2], uint64_t *bits) {
+	const struct trie_part *at = mask->trie.parts + part;
+	switch (kind) {
+	case WALK_ALL:
+		return walk_part(mask, at, state, WALK_ALL, most, keep, bits);
+	case WALK_CLOSING:
+		return walk_part(mask, at, state, WALK_CLOSING, most, keep, bits);
+	default:
+		return walk_part(mask, at, state, WALK_WITHIN, most, keep, bits);
+	}
 }
 
 static int32_t first_bit(const uint64_t *bits, size_t words) {
@@ -192,30 +233,39 @@ static int32_t first_bit(const uint64_t *bits, size_t words) {
 	return -1;
 }
 
-static void fill_entry(struct mask *mask, struct mask_entry *entry, uint64_t most, uint32_t asked) {
+/* Of the parts from `part` on; what is in the entry already stays. */
+static void fill_entry(struct mask *mask, struct mask_entry *entry, size_t part, size_t part_end,
+                       enum walk_kind kind, uint64_t most, uint32_t asked) {
 	const uint32_t state = entry->state, keep[2] = {state, asked};
-	memset(entry->bits, 0, mask->words * sizeof *entry->bits);
-	entry->going = walk_tokens(mask, state, entry->closing, most, keep, entry->bits);
-	entry->count = entry->going;
-	if (automaton_accepts(mask->automaton, state)) {
-		for (size_t i = 0; i < mask->words; i++) entry->bits[i] |= mask->ends[i];
-		entry->count += mask->end_count;
+	if (!part) {
+		memset(entry->bits, 0, mask->words * sizeof *entry->bits);
+		entry->going = 0;
+		entry->count = 0;
+		if (automaton_accepts(mask->automaton, state)) {
+			memcpy(entry->bits, mask->ends, mask->words * sizeof *entry->bits);
+			entry->count = mask->end_count;
+		}
+	}
+	for (; part < part_end && !automaton_failed(mask->automaton); part++) {
+		const uint32_t found =
+		    walk_tokens(mask, part, state, kind, most, keep, entry->bits);
+		entry->going += found;
+		entry->count += found;
 	}
 	entry->only = entry->count == 1 ? first_bit(entry->bits, mask->words) : -1;
 }
 
 /* ---- masks that are kept --------------------------------------------------------------------- */
 
-static size_t place_of(const struct mask *mask, uint32_t state, bool closing) {
-	const uint64_t hash = ((uint64_t)state * 2 + closing) * 0x9e3779b97f4a7c15u;
+static size_t place_of(const struct mask *mask, uint32_t state, uint32_t kind) {
+	const uint64_t hash = ((uint64_t)state * ENTRY_KINDS + kind) * 0x9e3779b97f4a7c15u;
 	return (size_t)(hash >> 40) & (mask->table_room - 1);
 }
 
-static uint32_t entry_there(const struct mask *mask, uint32_t state, bool closing) {
-	uint32_t number = mask->table[place_of(mask, state, closing)];
+static uint32_t entry_there(const struct mask *mask, uint32_t state, uint32_t kind) {
+	uint32_t number = mask->table[place_of(mask, state, kind)];
 	for (; number != NO_ENTRY; number = mask->entries[number].chain)
-		if (mask->entries[number].state == state &&
-		    mask->entries[number].closing == closing)
+		if (mask->entries[number].state == state && mask->entries[number].kind == kind)
 			break;
 	return number;
 }
@@ -240,7 +290,7 @@ static void make_newest(struct mask *mask, uint32_t number) {
 /* Takes the entry out of the table, and lets its state go. */
 static void empty_entry(struct mask *mask, uint32_t number) {
 	const struct mask_entry *entry = mask->entries + number;
-	uint32_t *link = mask->table + place_of(mask, entry->state, entry->closing);
+	uint32_t *link = mask->table + place_of(mask, entry->state, entry->kind);
 	while (*link != number) link = &mask->entries[*link].chain;
 	*link = entry->chain;
 	automaton_release(mask->automaton, entry->state);
@@ -249,7 +299,7 @@ static void empty_entry(struct mask *mask, uint32_t number) {
 
 /* An entry for this state: a new one, or the one that was asked for longest ago. NO_ENTRY: out of
  * memory. */
-static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
+static uint32_t entry_anew(struct mask *mask, uint32_t state, uint32_t kind) {
 	uint32_t number = mask->oldest;
 	if (mask->entry_count < mask->entry_room) {
 		uint64_t *bits = malloc((mask->words + 1) * sizeof *bits);
@@ -260,9 +310,9 @@ static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
 		empty_entry(mask, number);
 	}
 	struct mask_entry *entry = mask->entries + number;
-	uint32_t *link = mask->table + place_of(mask, state, closing);
+	uint32_t *link = mask->table + place_of(mask, state, kind);
 	entry->state = state;
-	entry->closing = closing;
+	entry->kind = kind;
 	entry->chain = *link;
 	*link = number;
 	automaton_hold(mask->automaton, state);
@@ -270,24 +320,50 @@ static uint32_t entry_anew(struct mask *mask, uint32_t state, bool closing) {
 	return number;
 }
 
-/* The entry of `key`, which may stand for `asked`. NULL: out of memory. */
-static const struct mask_entry *entry_of(struct mask *mask, uint32_t key, bool closing,
-                                         uint32_t asked) {
-	uint32_t number = entry_there(mask, key, closing);
-	if (number != NO_ENTRY) {
-		take_from_order(mask, number);
-		make_newest(mask, number);
-		return mask->entries + number;
-	}
-	number = entry_anew(mask, key, closing);
-	if (number == NO_ENTRY) return NULL;
-	fill_entry(mask, mask->entries + number, UINT64_MAX, asked);
-	return mask->entries + number;
+/* The entry of this state and kind, as the newest one; NO_ENTRY = there is none. */
+static uint32_t entry_again(struct mask *mask, uint32_t state, uint32_t kind) {
+	const uint32_t number = entry_there(mask, state, kind);
+	if (number == NO_ENTRY) return number;
+	take_from_order(mask, number);
+	make_newest(mask, number);
+	return number;
 }
 
-static bool answer_with(const struct mask *mask, const struct mask_entry *entry,
+/* The state whose mask of the parts up to `part` serves for `state`, too. */
+static uint32_t shared_state(struct mask *mask, uint32_t state, size_t part, bool alone) {
+	return alone ? state
+	             : automaton_alike(mask->automaton, state, mask->trie.parts[part].longest + 1,
+	                               part);
+}
+
+/* The entry with the tokens of the parts up to `part`: what is known of those before is copied.
+ * `alone`: of the state itself, since no other one may serve. NO_ENTRY: out of memory. */
+static uint32_t entry_of(struct mask *mask, uint32_t state, size_t part, bool alone) {
+	const uint32_t kind = (uint32_t)(alone ? mask->trie.part_count - 1 : part);
+	uint32_t number = entry_again(mask, shared_state(mask, state, part, alone), kind),
+	         before = 0;
+	if (number != NO_ENTRY) return number;
+	if (part && !alone) {
+		before = entry_of(mask, state, part - 1, false);
+		if (before == NO_ENTRY) return NO_ENTRY;
+	}
+	// The walks before may have forgotten the key.
+	number = entry_anew(mask, shared_state(mask, state, part, alone), kind);
+	if (number == NO_ENTRY) return NO_ENTRY;
+	struct mask_entry *entry = mask->entries + number;
+	if (part && !alone) {
+		const struct mask_entry *less = mask->entries + before;
+		memcpy(entry->bits, less->bits, mask->words * sizeof *entry->bits);
+		entry->count = less->count;
+		entry->going = less->going;
+	}
+	fill_entry(mask, entry, alone ? 0 : part, part + 1, WALK_ALL, 0, state);
+	return number;
+}
+
+static bool answer_from(const struct mask *mask, const struct mask_entry *entry,
                         struct mask_answer *answer) {
-	if (!entry || automaton_failed(mask->automaton)) {
+	if (automaton_failed(mask->automaton)) {
 		*answer = (struct mask_answer){.only = -1};
 		return false;
 	}
@@ -296,30 +372,44 @@ static bool answer_with(const struct mask *mask, const struct mask_entry *entry,
 	return true;
 }
 
+static bool answer_with(const struct mask *mask, uint32_t number, struct mask_answer *answer) {
+	if (number != NO_ENTRY) return answer_from(mask, mask->entries + number, answer);
+	*answer = (struct mask_answer){.only = -1};
+	return false;
+}
+
 bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer) {
 	REQUIRE(mask && answer && state);
 	automaton_tidy(mask->automaton, &state, 1);
 	const bool crowded = automaton_crowded(mask->automaton);
-	const uint32_t key = automaton_alike(mask->automaton, state, mask->trie.longest + 1);
-	const struct mask_entry *entry = entry_of(mask, key, false, state);
-	// The walk came to a set so large that the state itself must be asked.
-	if (key != state && !crowded && automaton_crowded(mask->automaton))
-		entry = entry_of(mask, state, false, state);
-	return answer_with(mask, entry, answer);
+	const size_t last = mask->trie.part_count - 1;
+	uint32_t number = entry_of(mask, state, last, crowded);
+	// A walk came to a set so large that the state itself must be asked.
+	if (!crowded && automaton_crowded(mask->automaton))
+		number = entry_of(mask, state, last, true);
+	return answer_with(mask, number, answer);
 }
 
 bool mask_within(struct mask *mask, uint32_t state, uint64_t most, struct mask_answer *answer) {
 	REQUIRE(mask && answer && state);
 	automaton_tidy(mask->automaton, &state, 1);
-	mask->within.state = state;
-	fill_entry(mask, &mask->within, most, state);
-	return answer_with(mask, &mask->within, answer);
+	struct mask_entry *entry = &mask->within;
+	entry->state = state;
+	fill_entry(mask, entry, 0, mask->trie.part_count, WALK_WITHIN, most, state);
+	return answer_from(mask, entry, answer);
 }
 
 bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer) {
 	REQUIRE(mask && answer && state);
 	automaton_tidy(mask->automaton, &state, 1);
-	return answer_with(mask, entry_of(mask, state, true, state), answer);
+	uint32_t number = entry_again(mask, state, ENTRY_CLOSING);
+	if (number == NO_ENTRY) {
+		number = entry_anew(mask, state, ENTRY_CLOSING);
+		if (number != NO_ENTRY)
+			fill_entry(mask, mask->entries + number, 0, mask->trie.part_count,
+			           WALK_CLOSING, 0, state);
+	}
+	return answer_with(mask, number, answer);
 }
 
 uint32_t mask_step(struct mask *mask, uint32_t state, int32_t token) {

@@ -149,28 +149,29 @@ static uint32_t count_alike(const struct cuttle_grammar *grammar, const struct s
 	if (op->kind != PROGRAM_LOOP || !cell->count) return cell->count;
 	const struct program_loop *loop = grammar->loops + op->a;
 	const uint32_t lacks = cell->count < loop->least ? loop->least - cell->count : 0;
-	// A repetition takes a byte or more, so `reach` bytes begin at most so many.
-	if (loop->most != TREE_UNLIMITED && loop->most - cell->count <= reach) return cell->count;
-	if (lacks > reach) return 1;
+	// At most so many repetitions begin within `reach` bytes: of 3 bytes each 4 within 10.
+	const uint64_t begun = 1 + (reach - 1) / (loop->cost ? loop->cost : 1);
+	if (loop->most != TREE_UNLIMITED && loop->most - cell->count <= begun) return cell->count;
+	if (lacks > begun) return 1;
 	return lacks ? cell->count : loop->least > 1 ? loop->least : 1;
 }
 
-uint32_t stacks_alike(struct stacks *stacks, uint32_t stack, size_t reach) {
+uint32_t stacks_alike(struct stacks *stacks, uint32_t stack, size_t reach, size_t which) {
 	size_t depth = 0;
-	for (; stack && !stacks->cells[stack].alike; stack = stacks->cells[stack].below) {
+	for (; stack && !stacks->cells[stack].alike[which]; stack = stacks->cells[stack].below) {
 		if (!tree_grow((void **)&stacks->chain, &stacks->chain_room, depth + 1,
 		               sizeof *stacks->chain))
 			return STACKS_FAILED;
 		stacks->chain[depth++] = stack;
 	}
-	uint32_t alike = stack ? stacks->cells[stack].alike : 0;
+	uint32_t alike = stack ? stacks->cells[stack].alike[which] : 0;
 	while (depth) {
 		const uint32_t number = stacks->chain[--depth];
 		const struct stack_cell *cell = stacks->cells + number;
 		alike = stacks_push(stacks, cell->place, count_alike(stacks->grammar, cell, reach),
 		                    alike);
 		if (alike == STACKS_FAILED) return alike;
-		stacks->cells[number].alike = alike;
+		stacks->cells[number].alike[which] = alike;
 	}
 	return alike;
 }
@@ -188,7 +189,8 @@ void stacks_sweep(struct stacks *stacks) {
 	for (size_t i = stacks->count; --i;) {
 		struct stack_cell *cell = stacks->cells + i;
 		if (cell->marked) {
-			if (!stacks->cells[cell->alike].marked) cell->alike = 0;
+			for (size_t j = 0; j < STACKS_REACHES; j++)
+				if (!stacks->cells[cell->alike[j]].marked) cell->alike[j] = 0;
 			stacks->live++;
 		} else {
 			*cell = (struct stack_cell){.below = stacks->free};

@@ -11,15 +11,16 @@
 
 #include "engine/grammar/program.h"
 
+#define STACKS_REACHES 3         /* reaches of stacks_alike */
 #define STACKS_FAILED UINT32_MAX /* out of memory */
 
 struct stack_cell {
 	uint32_t place;
 	uint32_t count;
 	uint32_t below;
-	uint32_t shape; /* a hash of all places from here down */
-	uint64_t rest;  /* bytes to acceptance, at least */
-	uint32_t alike; /* of stacks_alike, 0 = not asked yet */
+	uint32_t shape;                 /* a hash of all places from here down */
+	uint64_t rest;                  /* bytes to acceptance, at least */
+	uint32_t alike[STACKS_REACHES]; /* of stacks_alike, 0 = not asked yet */
 	bool used;
 	bool marked; /* by stacks_mark */
 };
@@ -51,8 +52,8 @@ int stacks_compare(const struct stacks *stacks, uint32_t a, uint32_t b);
 bool stacks_cover(const struct stacks *stacks, uint32_t a, uint32_t b);
 
 /* The stack whose counters are as low as they can be, such that the same `reach` bytes may follow.
- * `reach` is the same at each call. */
-uint32_t stacks_alike(struct stacks *stacks, uint32_t stack, size_t reach);
+ * `which` below STACKS_REACHES is a number of this reach, the same at each call. */
+uint32_t stacks_alike(struct stacks *stacks, uint32_t stack, size_t reach, size_t which);
 
 /* Forgets all cells of stacks that were not marked since the last call. */
 void stacks_mark(struct stacks *stacks, uint32_t stack);

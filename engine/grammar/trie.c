@@ -2,6 +2,8 @@
 // trie.c: see trie.h. No private data.
 #include "engine/grammar/trie.h"
 
+#include "engine/grammar/tree.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +16,15 @@ size_t trie_spell(const struct vocab *vocab, int32_t id, char *to, size_t room) 
 
 static bool spell_tokens(struct trie *trie, const struct vocab *vocab) {
 	const size_t count = vocab_size(vocab);
-	size_t total = 0;
-	for (size_t id = 0; id < count; id++) total += trie_spell(vocab, (int32_t)id, NULL, 0);
+	size_t room = 0;
 	trie->by_id = calloc(count ? count : 1, sizeof *trie->by_id);
 	trie->tokens = calloc(count ? count : 1, sizeof *trie->tokens);
-	trie->bytes = malloc(total ? total : 1);
-	if (!trie->by_id || !trie->tokens || !trie->bytes || total > UINT32_MAX) return false;
+	if (!trie->by_id || !trie->tokens) return false;
 	for (size_t id = 0, at = 0; id < count; id++) {
-		const size_t size = trie_spell(vocab, (int32_t)id, trie->bytes + at, total - at);
+		if (!tree_grow((void **)&trie->bytes, &room, at + UINT16_MAX, 1) ||
+		    at > UINT32_MAX - UINT16_MAX)
+			return false;
+		const size_t size = trie_spell(vocab, (int32_t)id, trie->bytes + at, room - at);
 		const struct trie_token token = {(uint32_t)at, (uint32_t)size, (int32_t)id};
 		trie->by_id[id] = token;
 		if (size) trie->tokens[trie->token_count++] = token;
@@ -31,19 +34,76 @@ static bool spell_tokens(struct trie *trie, const struct vocab *vocab) {
 	return true;
 }
 
-static int compare_by_bytes(const void *one, const void *other, void *bytes) {
-	const struct trie_token *a = one, *b = other;
+/* The first bytes of a token as a number in the order of bytes, and which token it is. */
+struct trie_order {
+	uint64_t head;
+	uint32_t token;
+};
+
+/* Of tokens with the same head. */
+static int compare_by_bytes(const void *one, const void *other, void *context) {
+	const struct trie *trie = context;
+	const struct trie_token *a = trie->tokens + ((const struct trie_order *)one)->token;
+	const struct trie_token *b = trie->tokens + ((const struct trie_order *)other)->token;
 	const size_t size = a->size < b->size ? a->size : b->size;
-	const int order = memcmp((char *)bytes + a->at, (char *)bytes + b->at, size);
+	const int order = memcmp(trie->bytes + a->at, trie->bytes + b->at, size);
 	if (order) return order;
 	return a->size != b->size ? (a->size < b->size ? -1 : 1)
 	                          : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Bytes that a token has in common with the one before it. */
-static size_t shared_bytes(const struct trie *trie, size_t token) {
-	if (!token) return 0;
-	const struct trie_token *a = trie->tokens + token - 1, *b = a + 1;
+static uint64_t head_of_token(const struct trie *trie, const struct trie_token *token) {
+	uint64_t head = 0;
+	for (size_t i = 0; i < sizeof head; i++)
+		head = head << 8 | (i < token->size ? (uint8_t)trie->bytes[token->at + i] : 0);
+	return head;
+}
+
+/* Sorts order[count] by head with order[count .. 2 * count) as room: by its last 16 bits first, and
+ * what was before stays before. */
+static void sort_heads(struct trie_order *order, size_t count, uint32_t *starts) {
+	struct trie_order *from = order, *to = order + count;
+	for (unsigned shift = 0; shift < 64; shift += 16) {
+		memset(starts, 0, (UINT16_MAX + 2) * sizeof *starts);
+		for (size_t i = 0; i < count; i++)
+			starts[(from[i].head >> shift & UINT16_MAX) + 1]++;
+		for (size_t i = 0; i < UINT16_MAX; i++) starts[i + 1] += starts[i];
+		for (size_t i = 0; i < count; i++)
+			to[starts[from[i].head >> shift & UINT16_MAX]++] = from[i];
+		struct trie_order *swapped = from;
+		from = to;
+		to = swapped;
+	}
+}
+
+static bool sort_tokens(struct trie *trie) {
+	const size_t count = trie->token_count;
+	struct trie_order *order = malloc((2 * count + 1) * sizeof *order);
+	struct trie_token *sorted = malloc((count + 1) * sizeof *sorted);
+	uint32_t *starts = malloc((UINT16_MAX + 2) * sizeof *starts);
+	const bool made = order && sorted && starts;
+	for (size_t i = 0; made && i < count; i++)
+		order[i] = (struct trie_order){head_of_token(trie, trie->tokens + i), (uint32_t)i};
+	if (made) sort_heads(order, count, starts);
+	for (size_t i = 0, end; made && i < count; i = end) {
+		for (end = i + 1; end < count && order[end].head == order[i].head;) end++;
+		if (end > i + 1) qsort_r(order + i, end - i, sizeof *order, compare_by_bytes, trie);
+	}
+	for (size_t i = 0; made && i < count; i++) sorted[i] = trie->tokens[order[i].token];
+	free(starts);
+	free(order);
+	if (!made) {
+		free(sorted);
+		return false;
+	}
+	free(trie->tokens);
+	trie->tokens = sorted;
+	return true;
+}
+
+/* Bytes that two tokens begin with. */
+static size_t shared_bytes(const struct trie *trie, const struct trie_token *a,
+                           const struct trie_token *b) {
 	size_t size = 0;
 	while (size < a->size && size < b->size &&
 	       trie->bytes[a->at + size] == trie->bytes[b->at + size])
@@ -51,48 +111,65 @@ static size_t shared_bytes(const struct trie *trie, size_t token) {
 	return size;
 }
 
-static void add_trie_token(struct trie *trie, size_t number, const uint8_t classes[256],
-                           uint32_t *open) {
-	const struct trie_token *token = trie->tokens + number;
-	const size_t shared = shared_bytes(trie, number);
-	const size_t before = number ? token[-1].size : 0;
-	for (size_t depth = shared; depth < before; depth++)
-		trie->nodes[open[depth]].end = (uint32_t)trie->count;
+/* `before` is the token before it in its part, NULL = none. */
+static void add_trie_token(struct trie *trie, struct trie_part *part,
+                           const struct trie_token *before, const struct trie_token *token,
+                           const uint8_t classes[256], uint32_t *open) {
+	const size_t shared = before ? shared_bytes(trie, before, token) : 0;
+	for (size_t depth = shared; before && depth < before->size; depth++)
+		part->nodes[open[depth]].end = (uint32_t)part->count;
 	for (size_t depth = shared; depth < token->size; depth++) {
 		const uint8_t byte = (uint8_t)trie->bytes[token->at + depth];
-		open[depth] = (uint32_t)trie->count;
-		trie->nodes[trie->count++] = (struct trie_node){
+		open[depth] = (uint32_t)part->count;
+		part->nodes[part->count++] = (struct trie_node){
 		    .byte = byte, .class = classes[byte], .depth = (uint16_t)(depth + 1)};
 	}
-	struct trie_node *node = trie->nodes + open[token->size - 1];
-	if (!node->count) node->first = (uint32_t)number;
+	struct trie_node *node = part->nodes + open[token->size - 1];
+	if (!node->count) node->first = (uint32_t)(token - trie->tokens);
 	node->count++;
 }
 
-bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]) {
-	*trie = (struct trie){0};
-	if (!spell_tokens(trie, vocab)) return false;
-	qsort_r(trie->tokens, trie->token_count, sizeof *trie->tokens, compare_by_bytes,
-	        trie->bytes);
+/* The part of the tokens with more than `shorter` and at most part->longest bytes. */
+static bool make_part(struct trie *trie, struct trie_part *part, size_t shorter,
+                      const uint8_t classes[256], uint32_t *open) {
+	const struct trie_token *before = NULL, *end = trie->tokens + trie->token_count;
 	size_t count = 0;
-	for (size_t i = 0; i < trie->token_count; i++)
-		count += trie->tokens[i].size - shared_bytes(trie, i);
-	trie->nodes = malloc((count + 1) * sizeof *trie->nodes);
+	for (const struct trie_token *token = trie->tokens; token < end; token++) {
+		if (token->size <= shorter || token->size > part->longest) continue;
+		count += token->size - (before ? shared_bytes(trie, before, token) : 0);
+		before = token;
+	}
+	part->nodes = malloc((count + 1) * sizeof *part->nodes);
+	if (!part->nodes) return false;
+	before = NULL;
+	for (const struct trie_token *token = trie->tokens; token < end; token++) {
+		if (token->size <= shorter || token->size > part->longest) continue;
+		add_trie_token(trie, part, before, token, classes, open);
+		before = token;
+	}
+	for (size_t depth = 0; before && depth < before->size; depth++)
+		part->nodes[open[depth]].end = (uint32_t)part->count;
+	return true;
+}
+
+bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]) {
+	static const size_t bounds[TRIE_PARTS] = {8, 16, SIZE_MAX};
+	*trie = (struct trie){0};
+	if (!spell_tokens(trie, vocab) || !sort_tokens(trie)) return false;
 	uint32_t *open = calloc(trie->longest + 1, sizeof *open);
-	if (trie->nodes && open) {
-		for (size_t i = 0; i < trie->token_count; i++)
-			add_trie_token(trie, i, classes, open);
-		const size_t last =
-		    trie->token_count ? trie->tokens[trie->token_count - 1].size : 0;
-		for (size_t depth = 0; depth < last; depth++)
-			trie->nodes[open[depth]].end = (uint32_t)trie->count;
+	bool made = open;
+	for (size_t i = 0, shorter = 0; made && (!i || shorter < trie->longest); i++) {
+		struct trie_part *part = trie->parts + trie->part_count++;
+		part->longest = bounds[i] < trie->longest ? bounds[i] : trie->longest;
+		made = make_part(trie, part, shorter, classes, open);
+		shorter = part->longest;
 	}
 	free(open);
-	return trie->nodes && open;
+	return made;
 }
 
 void trie_free(struct trie *trie) {
-	free(trie->nodes);
+	for (size_t i = 0; i < TRIE_PARTS; i++) free(trie->parts[i].nodes);
 	free(trie->tokens);
 	free(trie->by_id);
 	free(trie->bytes);

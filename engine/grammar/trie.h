@@ -3,6 +3,8 @@
 // private data.
 // Example: of the tokens "a", "ab" and "b" the nodes are a (token "a", end 2), ab (token "ab", end
 // 2) and b (token "b", end 3): a node's subtree is what stands between it and its end.
+// Short, middle and long tokens are parts of their own: most states differ in what few long ones
+// do.
 #ifndef CUTTLE_ENGINE_GRAMMAR_TRIE_H
 #define CUTTLE_ENGINE_GRAMMAR_TRIE_H
 
@@ -23,9 +25,17 @@ struct trie_token {
 	int32_t id;
 };
 
-struct trie {
+enum { TRIE_PARTS = 3 };
+
+struct trie_part {
 	struct trie_node *nodes;
 	size_t count;
+	size_t longest; /* no token of this part or one before has more bytes */
+};
+
+struct trie {
+	struct trie_part parts[TRIE_PARTS];
+	size_t part_count;         /* 1 or more */
 	struct trie_token *tokens; /* sorted by bytes; without those of size 0 */
 	size_t token_count;
 	struct trie_token *by_id; /* [vocab_size] */

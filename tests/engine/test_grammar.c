@@ -441,6 +441,32 @@ static struct vocab *tiny_vocab(void) {
 	return vocab;
 }
 
+/* "a", "aa" to 20 of them, "ab", "abab" to 24 bytes, "b", "c", and one that ends. */
+static struct vocab *runs_vocab(void) {
+	enum { RUNS = 20, PAIRS = 12 };
+	static char as[RUNS], abs[2 * PAIRS];
+	struct gguf_string tokens[RUNS + PAIRS + 3] = {{"b", 1}, {"c", 1}, {"<|im_end|>", 10}};
+	memset(as, 'a', sizeof as);
+	for (size_t i = 0; i < sizeof abs; i++) abs[i] = i % 2 ? 'b' : 'a';
+	for (size_t i = 0; i < RUNS; i++) tokens[3 + i] = (struct gguf_string){as, i + 1};
+	for (size_t i = 0; i < PAIRS; i++)
+		tokens[3 + RUNS + i] = (struct gguf_string){abs, 2 * i + 2};
+	struct gguf_writer *writer = gguf_writer_new();
+	gguf_write_text(writer, "tokenizer.ggml.model", "gpt2");
+	gguf_write_strings(writer, "tokenizer.ggml.tokens", tokens, RUNS + PAIRS + 3);
+	gguf_write_strings(writer, "tokenizer.ggml.merges", tokens, 0);
+	size_t size;
+	uint8_t *bytes = gguf_writer_finish(&writer, &size);
+	struct gguf *file;
+	struct vocab *vocab;
+	struct cuttle_error error = {""};
+	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+	if (vocab_read(file, &vocab, &error)) fail_msg("%s", error.message);
+	gguf_free(&file);
+	free(bytes);
+	return vocab;
+}
+
 /* A vocabulary of a file; NULL where it is not there. */
 static struct vocab *file_vocab(const char *path) {
 	FILE *stream = fopen(path, "rb");
@@ -507,6 +533,44 @@ static void long_strings_share_a_mask(void **state) {
 	mask_free(&mask);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
+	vocab_free(&vocab);
+}
+
+/* Short, middle and long tokens each look as far ahead as they are long, and no farther. */
+static void tokens_of_all_lengths_know_limits(void **state) {
+	(void)state;
+	static const char *const grammars[] = {
+	    "root ::= \"a\"{3,60}",
+	    "root ::= \"a\"{50,60}",
+	    "root ::= (\"ab\" | \"aaa\"){2,24} \"c\"",
+	    "root ::= (\"ab\" | \"aaa\"){22,24} \"c\"",
+	    "root ::= ((\"ab\"){1,4} \"a\"){1,6} \"c\"?",
+	    "root ::= (\"a\"{1,30} \"b\"){1,3}",
+	};
+	struct vocab *vocab = runs_vocab();
+	for (size_t i = 0; i < sizeof grammars / sizeof *grammars; i++) {
+		struct cuttle_grammar *grammar = read_grammar(grammars[i]);
+		struct automaton *automaton = follow_grammar(grammar, 0);
+		struct mask *mask;
+		struct mask_answer answer;
+		assert_int_equal(mask_new(automaton, vocab, 0, &mask, NULL), CUTTLE_OK);
+		uint64_t random = 3;
+		for (unsigned text = 0; text < 8; text++) {
+			for (uint32_t at = automaton_begin(automaton); at;) {
+				assert_true(mask_tokens(mask, at, &answer));
+				check_answer(automaton, vocab, at, &answer, ANY_WAY);
+				// Mostly "a": long texts come near the limits.
+				const char *next = tiny_random(&random) % 4 ? "abc" : "bac";
+				uint32_t there = AUTOMATON_DEAD;
+				for (; *next && !there; next++)
+					there = automaton_step(automaton, at, (uint8_t)*next);
+				at = there;
+			}
+		}
+		mask_free(&mask);
+		automaton_free(&automaton);
+		cuttle_grammar_free(&grammar);
+	}
 	vocab_free(&vocab);
 }
 
@@ -644,6 +708,7 @@ int main(int argc, char **argv) {
 	    cmocka_unit_test(masks_say_what_bytes_say),
 	    cmocka_unit_test(masks_of_a_model_are_right),
 	    cmocka_unit_test(long_strings_share_a_mask),
+	    cmocka_unit_test(tokens_of_all_lengths_know_limits),
 	    cmocka_unit_test(forgotten_masks_are_made_anew),
 	    cmocka_unit_test(bytes_without_a_token_are_named),
 	};
