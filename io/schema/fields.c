@@ -87,7 +87,8 @@ static const struct shape *without_null(const struct schema *schema, const struc
 
 static bool fill_field(const struct listing *in, const struct shape *shape,
                        struct schema_field *field) {
-	*field = (struct schema_field){.kind = FIELD_OTHER, .may_lack = in->may_lack};
+	*field = (struct schema_field){
+	    .kind = FIELD_OTHER, .inner = in->depth > 1, .may_lack = in->may_lack};
 	field->name = name_field(in);
 	if (!field->name) return false;
 	shape = without_null(in->schema, shape, &field->may_null);

@@ -56,6 +56,7 @@ struct schema_field {
 	char
 	    *name; /* the member's name; of a member of a member its JSON pointer: "/patient/age" */
 	enum field_kind kind;
+	bool inner;    /* a member of a member: its name is a pointer */
 	bool may_lack; /* it, or an object that it is in, is optional */
 	bool may_null; /* null is one of its values */
 	size_t count;  /* of values: 0 unless it is a category */

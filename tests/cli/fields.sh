@@ -203,6 +203,16 @@ for words in '-e 1' '-e 1 --ledger l.db --dataset d' '--ledger l.db --dataset d'
 	refused 2 "${run[@]}" --private $words
 	says err '^cuttle evaluate: --schema asks nothing through noise'
 done
+# Names within an object, long ones too, are not those of members that are called so, and lead nowhere.
+long=$(printf 'y%.0s' {1..300})
+echo "{\"type\":\"object\",\"properties\":{\"/p/q\":{\"enum\":[1,2]},\"[x](y)\":{\"enum\":[1]},\"p\":{\"type\":\"object\",\"properties\":{
+	\"q\":{\"enum\":[5,6]},\"$long\":{\"enum\":[1,2]}}}}}" >inner.schema.json
+for i in {1..6}; do echo "{\"/p/q\":1,\"p\":{\"q\":5,\"$long\":1}}"; done >inner.real.jsonl
+sed "s/\"q\":5,\"$long\":1/\"q\":6,\"$long\":2/" inner.real.jsonl >inner.run.jsonl
+exits 0 evaluate --schema inner.schema.json -i inner.run.jsonl --against inner.real.jsonl --public
+says out "^. /p/$long . category .*. 1\.000 ± 0\.000 .$"
+[ "$(grep -c '^| /p/q | category |.* 1\.000 ± 0\.000 |$' out)" = 1 ] || fail "not one field /p/q is other: $(cat out)"
+says out '^. \\\[x\]\(y\) . category '
 # The texts of a field are a table of their own, by the same files.
 for file in real run; do for i in {1..5}; do visit A 1 2024-02-28 ",\"note\":\"The $file note $i.\""; done >noted.$file.jsonl; done
 make_tiny finite

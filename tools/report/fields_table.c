@@ -200,7 +200,7 @@ static void print_fields_csv(FILE *file, const struct field_evaluation *e, const
 /* A name within a cell. A schema may hold any character. */
 static void print_cell_name(FILE *file, const char *text) {
 	for (; *text; text++) {
-		if (strchr("|`*_<\\", *text)) fputc('\\', file);
+		if (strchr("|`*_<[&~\\", *text)) fputc('\\', file);
 		fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
 	}
 }

@@ -44,7 +44,7 @@ void measured_fields_free(struct measured_fields *fields) {
 
 /* The member that a JSON pointer leads to, or NULL. Keys are in its own copy. */
 static const json_t *follow_pointer(const json_t *object, const char *pointer) {
-	char key[256];
+	char key[1024]; // a schema's names have at most 1,000 bytes
 	while (object && *pointer == '/') {
 		size_t size = 0;
 		for (pointer++; *pointer && *pointer != '/'; pointer++) {
@@ -59,8 +59,8 @@ static const json_t *follow_pointer(const json_t *object, const char *pointer) {
 }
 
 static const json_t *find_member(const json_t *record, const struct schema_field *field) {
-	const json_t *member = json_object_get(record, field->name);
-	return member || *field->name != '/' ? member : follow_pointer(record, field->name);
+	return field->inner ? follow_pointer(record, field->name)
+	                    : json_object_get(record, field->name);
 }
 
 /* The number of a category's value; a record that fits has one. False: out of memory. */
