@@ -89,6 +89,11 @@ static enum cuttle_status find_value(const struct schema_fields *fields, const c
 		               "--categories: \"%s\" is not in the schema's enum of %s", label,
 		               name);
 	*value = json_loads(field->values[j], JSON_DECODE_ANY, NULL);
+	if (json_is_null(*value))
+		return io_fail(error, CUTTLE_USAGE,
+		               "--categories: no record has null for its category of %s: leave it "
+		               "out",
+		               name);
 	return *value ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -108,7 +113,7 @@ static bool require_member(json_t *root, const char *name) {
 static enum cuttle_status fix_field(json_t *root, const struct schema_fields *fields,
                                     const char *name, const char *label,
                                     struct cuttle_error *error) {
-	json_t *properties = json_object_get(root, "properties"), *value;
+	json_t *properties = json_object_get(root, "properties"), *value = NULL;
 	if (!json_object_get(properties, name))
 		return io_fail(error, CUTTLE_USAGE,
 		               "--category-field %s: the schema's own properties lack it", name);

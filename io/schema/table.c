@@ -42,6 +42,11 @@ static bool is_scalar(const struct schema *schema, uint32_t number, unsigned dep
 	}
 }
 
+/* Whether a header row that has the name is read back: it is one line, whose mark is no text. */
+static bool is_column_name(const char *name) {
+	return !strpbrk(name, "\r\n") && strncmp(name, "\xEF\xBB\xBF", 3) != 0;
+}
+
 static enum cuttle_status refuse_nested(const struct schema *schema, uint32_t shape,
                                         struct cuttle_error *error) {
 	char *place = NULL;
@@ -72,6 +77,12 @@ enum cuttle_status schema_table_make(const struct schema *schema, struct schema_
 	table->members = schema->members + object->first;
 	for (size_t i = 0; i < table->count; i++) {
 		table->names[i] = table->members[i].key;
+		if (!is_column_name(table->names[i])) {
+			schema_table_free(out);
+			return io_fail(error, CUTTLE_INPUT,
+			               "a member's name has a line end, or begins with a byte "
+			               "order mark, which no column's name can: give JSONL");
+		}
 		if (is_scalar(schema, table->members[i].shape, 0)) continue;
 		schema_table_free(out);
 		return refuse_nested(schema, schema->members[object->first + i].shape, error);

@@ -15,7 +15,7 @@ struct schema_table;
 
 /* The table of a schema that is an object. It must outlive *table, which the caller frees; it is
  * NULL on failure. INPUT: a member is an object, a list, or may be one; the message has its place.
- * NOMEM. */
+ * Or its name is none for a column. NOMEM. */
 enum cuttle_status schema_table_make(const struct schema *schema, struct schema_table **table,
                                      struct cuttle_error *error);
 void schema_table_free(struct schema_table **table);

@@ -134,6 +134,10 @@ visits <(tail -2 kinds.jsonl) emergency || fail "not of its category: $(cat kind
 exits 0 generate -i refs.jsonl -B 3 -n 12 -e 8 -q -N 4 --schema visit.json "${kinds[@]}" -o private.jsonl
 exits 0 receipt verify private.receipt.json --output private.jsonl --schema visit.json
 
+sed 's/"emergency"\]/"emergency", null]/' visit.json >null.json
+refused 2 "${seeded[@]}" -N 2 --schema null.json --category-field ward --categories surgery,null --category-public -o x.jsonl
+says err 'no record has null for its category of ward: leave it out$'
+
 # Public examples are objects, too. A wrong one is named, as they are public.
 head -2 refs.jsonl >examples.jsonl
 exits 0 "${seeded[@]}" -N 2 --schema visit.json --public-examples examples.jsonl -o shown.jsonl

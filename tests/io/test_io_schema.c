@@ -915,6 +915,27 @@ static void tables_hold_no_lists(void **state) {
 	}
 }
 
+static void columns_have_names_of_a_line(void **state) {
+	(void)state;
+	static const char *const names[] = {"a\\nb", "a\\r",
+	                                    "\xEF\xBB\xBF"
+	                                    "a",
+	                                    " a, \\\"b\\\""};
+	for (size_t i = 0; i < 4; i++) {
+		char json[256];
+		struct schema *schema;
+		struct schema_table *table;
+		(void)snprintf(json, sizeof json,
+		               "{\"type\":\"object\",\"properties\":{\"%s\":{\"type\":\"null\"}}}",
+		               names[i]);
+		assert_int_equal(schema_read(json, strlen(json), &schema, NULL), CUTTLE_OK);
+		assert_int_equal(schema_table_make(schema, &table, NULL),
+		                 i < 3 ? CUTTLE_INPUT : CUTTLE_OK);
+		schema_table_free(&table);
+		schema_free(schema);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keywords_mean_what_they_say),
@@ -930,6 +951,7 @@ int main(void) {
 	    cmocka_unit_test(cells_are_members),
 	    cmocka_unit_test(texts_are_rows),
 	    cmocka_unit_test(tables_hold_no_lists),
+	    cmocka_unit_test(columns_have_names_of_a_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
