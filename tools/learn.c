@@ -47,6 +47,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "text-field", .first = true, VALUE(request.text_field),
 	 .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
+	{.name = "schema", VALUE(request.schema), .argument = "FILE",
+	 .help = "each record is one object of this public JSON Schema, as in generate, and so is "
+	         "each public example. One that does not fit adds nothing, and nobody is told. Let "
+	         "--tokens reach what the fields say"},
 	{.name = "unit-key", .first = true, VALUE(request.common.unit_key),
 	 .argument = "FIELD",
 	 .help = "field that says whose a record is: the guarantee is then for all records of "

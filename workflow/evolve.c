@@ -566,9 +566,10 @@ static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
 	const struct common_request *common = &s->request->common;
 	const struct schema *schema = s->evolve->grammar.schema;
 	const enum cuttle_status status =
-	    schema ? text_set_read_objects(common, schema, RECORDS_MOST, &s->records, error)
-	           : text_set_read_input(common, s->request->text_field, NULL, 0, RECORDS_MOST,
-	                                 &s->records, error);
+	    schema
+	        ? text_set_read_objects(common, schema, NULL, 0, RECORDS_MOST, &s->records, error)
+	        : text_set_read_input(common, s->request->text_field, NULL, 0, RECORDS_MOST,
+	                              &s->records, error);
 	s->evolve->receipt.records = s->records.count;
 	return status;
 }

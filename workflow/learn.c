@@ -60,6 +60,9 @@ static const char *name_learn_fault(const struct learn_request *request) {
 		return "--prompt-public and --prompt-private go together, as in cuttle generate";
 	if (common->ledger && plan->insecure)
 		return "--insecure-seed: such a run is not private, and no ledger counts it";
+	if (request->schema &&
+	    (strcmp(request->text_field, "text") != 0 || request->examples_field))
+		return "--schema reads whole records: leave out --text-field and --examples-field";
 	fault = common_chat_fault(plan->chat_format, plan->system, plan->form);
 	return fault ? fault : common_sign_fault(common);
 }
@@ -82,6 +85,7 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 	    PATH_ALONE("-i", common->input, PATH_STREAM),
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
+	    PATH_ALONE("--schema", request->schema, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
 	    PATH_ALONE("--sign", common->sign, PATH_FILE),
@@ -130,6 +134,7 @@ static struct generate_request ask_for_prompt(const struct learn_request *reques
 	generate_default(&asked);
 	asked.common.now = request->common.now;
 	asked.text_field = request->text_field;
+	asked.schema = request->schema;
 	asked.public_examples = request->public_examples;
 	asked.examples_field = request->examples_field;
 	asked.prompt_public = request->prompt_public;
@@ -170,6 +175,7 @@ static enum cuttle_status set_learn_receipt(const struct learn_request *request,
 	receipt->categories = (uint32_t)learn->categories.count;
 	receipt->dataset = common->dataset;
 	memcpy(receipt->model_sha256, learn->setup.receipt.model_sha256, HASH_TEXT);
+	memcpy(receipt->schema_sha256, learn->setup.receipt.schema_sha256, HASH_TEXT);
 	bias_prompt(cuttle_plan_template(learn->setup.plan, 0), receipt->template_sha256);
 	if (!learn_fingerprint(receipt, common->input ? common->input : "", request->text_field,
 	                       request->categories ? &learn->categories : NULL,
@@ -300,9 +306,14 @@ static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 	struct learn_state *s = user;
 	const struct learn_request *request = s->request;
 	struct text_set *records = &s->records;
-	enum cuttle_status status = text_set_read_input(
-	    &request->common, request->text_field, request->category_fields,
-	    request->category_field_count, CUTTLE_LEARN_RECORDS, records, error);
+	const struct schema *schema = s->learn->setup.grammar.schema;
+	const char *const *fields = request->category_fields;
+	const size_t field_count = request->category_field_count;
+	enum cuttle_status status =
+	    schema ? text_set_read_objects(&request->common, schema, fields, field_count,
+	                                   CUTTLE_LEARN_RECORDS, records, error)
+	           : text_set_read_input(&request->common, request->text_field, fields, field_count,
+	                                 CUTTLE_LEARN_RECORDS, records, error);
 	s->learn->receipt.records = records->count;
 	if (!status) status = set_sums(s, error);
 	if (!status && s->learn->categories.count) status = order_by_category(s, error);

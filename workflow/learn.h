@@ -29,6 +29,7 @@ struct learn_request {
 	/* The words of the public prompt, and context; insecure, with its seed, for the noise. */
 	struct cuttle_plan_params plan;
 	const char *text_field;      /* of the records */
+	const char *schema;          /* path: records and examples are its objects; NULL = texts */
 	const char *public_examples; /* path */
 	const char *examples_field;  /* field of the public examples; NULL = text_field */
 	const char *categories;      /* "A,B,C" or a path (io/records/categories.h); NULL = none */

@@ -113,9 +113,11 @@ enum cuttle_status text_set_read_input(const struct common_request *common, cons
 }
 
 enum cuttle_status text_set_read_objects(const struct common_request *common,
-                                         const struct schema *schema, size_t most_records,
+                                         const struct schema *schema, const char *const *labels,
+                                         size_t label_count, size_t most_records,
                                          struct text_set *set, struct cuttle_error *error) {
-	const struct records_request request = {.field = "text", .schema = schema};
+	const struct records_request request = {
+	    .field = "text", .schema = schema, .labels = labels, .label_count = label_count};
 	return read_input(common, request, most_records, set, error);
 }
 

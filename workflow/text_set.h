@@ -56,7 +56,8 @@ enum cuttle_status text_set_read_input(const struct common_request *common, cons
 /* The same of input whose records are objects: a text is its record in the schema's form, and that
  * of one that does not fit is empty. INPUT, too: it is no JSONL. */
 enum cuttle_status text_set_read_objects(const struct common_request *common,
-                                         const struct schema *schema, size_t most_records,
+                                         const struct schema *schema, const char *const *labels,
+                                         size_t label_count, size_t most_records,
                                          struct text_set *set, struct cuttle_error *error);
 /* The digest under `key` of all records that text_set_read_all read, with owners and labels, as
  * HASH_TEXT (io/output/binding.h). */

@@ -140,6 +140,7 @@ static const struct member MEMBERS[] = {
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
     {"private", MEMBER_FLAG, FIELD(private_output)},
     {"records", MEMBER_COUNT, FIELD(records), .least = 1, .late = true},
+    {"schema_sha256", MEMBER_SOME, FIELD(schema_sha256)},
     {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
     {"texts", MEMBER_NUMBER, FIELD(texts), .least = 1},
     {"tokens", MEMBER_NUMBER, FIELD(tokens), .least = 1},

@@ -31,6 +31,7 @@ struct learn_receipt {
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT]; /* of the public prompt: bias_prompt */
+	char schema_sha256[HASH_TEXT];   /* that records are objects of; "" = they are texts */
 	const char *unit_key;            /* field that says whose a record is; NULL = lines */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];

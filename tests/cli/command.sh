@@ -262,6 +262,9 @@ changes <<END
 	leave|$chat|$chat --leave Q
 	max-tokens|--chat-format chatml --divergence 1|--chat-format chatml --divergence 1 -n 5
 	max-length|$chat|$chat --max-length 9
+	grammar|$chat|$chat --grammar one.gbnf
+	grammar|$chat --grammar one.gbnf|$chat --grammar two.gbnf
+	schema|$chat --schema one.json|$chat --schema two.json
 	temperature|$chat|$chat --temperature 0.6
 	top-k|$chat|$chat -k 9
 	public-when|$chat|$chat --public-when 0.9

@@ -143,6 +143,30 @@ exits 0 "${killed[@]}"
 [ "$(spent kill)" = 0.024356 ] || fail "charged for each start: $(spent kill)"
 exits 0 receipt verify kill.bias.receipt.json --output kill.bias --ledger l.db
 nothing_left kill.bias
+# ---- objects of a schema -------------------------------------------------------------------------
+# A record is its object in the schema's form. One that does not fit is a null, and nothing tells.
+echo '{"type":"object","properties":{"who":{"type":"string","maxLength":9},"text":{"type":"string","maxLength":200}},"required":["text"]}' >form.json
+shaped=(learn --schema form.json --tokens 24 --texts 20 -e 3 --insecure-seed 9 -q)
+exits 0 "${shaped[@]}" -i recs.jsonl -o formed.bias
+exits 0 learn --schema form.json --tokens 24 --texts 20 -e 3 -q -i recs.jsonl -o secret.bias
+exits 0 receipt verify secret.bias.receipt.json --output secret.bias --schema form.json
+says out '^schema +this is its schema$'
+refused 7 receipt verify secret.bias.receipt.json --schema recs.jsonl
+sed -E 's/^\{("text":.*),("who":.*)\}$/{"more":[1],\2 ,\1}/' recs.jsonl >turned.jsonl
+exits 0 "${shaped[@]}" -i turned.jsonl -o turned.bias
+same turned.bias formed.bias "another order of members is heard"
+sed '7s/"text"/"body"/' recs.jsonl >unfit.jsonl
+sed '7s/.*/no JSON/' recs.jsonl >broken.jsonl
+for world in unfit broken; do
+	exits 0 "${shaped[@]}" -i $world.jsonl -o $world.bias
+	[ ! -s err ] || [ "$(grep -cv 'NOT PRIVATE' err)" = 0 ] || fail "a record is told of: $(cat err)"
+done
+same unfit.bias broken.bias "a record that does not fit is more than a null"
+cmp -s unfit.bias formed.bias && fail "a null changes nothing"
+exits 0 generate -B 0 --bias secret.bias -N 2 -n 12 --schema form.json -q -o objects.jsonl
+refused 2 "${shaped[@]}" -i recs.jsonl -o x.bias --text-field who
+refused 4 "${shaped[@]}" -i recs.jsonl -o x.bias --schema recs.jsonl
+
 # With a seed the same bytes; without one other noise.
 seeded=("${small[@]}" -e 3 --insecure-seed 9 -q)
 exits 0 "${seeded[@]}" -o s.bias

@@ -917,10 +917,7 @@ static void tables_hold_no_lists(void **state) {
 
 static void columns_have_names_of_a_line(void **state) {
 	(void)state;
-	static const char *const names[] = {"a\\nb", "a\\r",
-	                                    "\xEF\xBB\xBF"
-	                                    "a",
-	                                    " a, \\\"b\\\""};
+	static const char *const names[] = {"a\\nb", "a\\r", "\xEF\xBB\xBFx", " a, \\\"b\\\""};
 	for (size_t i = 0; i < 4; i++) {
 		char json[256];
 		struct schema *schema;
