@@ -83,6 +83,9 @@ static void fail_work(struct plain_work *work, unsigned status, const char *code
 /* Gives an answer that is complete. The work is freed, or waits until its client has taken all. */
 static void finish_work(struct plain *plain, struct plain_work *work) {
 	(void)atomic_fetch_add(&plain->answered, 1);
+	// A client that takes its time holds no grammar.
+	plain_follow_end(work->follow);
+	work->follow = NULL;
 	if (work->later) {
 		http_json(http_later_reply(work->later), 200, plain_answer(work, plain->name));
 		send_later(work);
@@ -288,6 +291,10 @@ static void *run_engine(void *user) {
 static void compile_work(struct plain *plain, struct plain_work *work) {
 	const struct plain_shape *const shape = &work->request.shape;
 	struct cuttle_error error;
+	if (http_later_gone(work->later)) {
+		fail_work(work, 503, "stopping", "nobody waits for this answer");
+		return;
+	}
 	const enum cuttle_status status =
 	    plain->paused || plain->stopping
 	        ? CUTTLE_PARTIAL
@@ -337,11 +344,17 @@ static void queue_request(struct plain *plain, struct plain_request *request,
 		http_json(reply, 500, NULL);
 		return;
 	}
+	// A grammar that is held waits for none that is compiled.
+	if (work->request.shape.text)
+		work->follow = plain_shapes_held(plain->shapes, &work->request.shape);
+	if (work->follow) work->request.draw.grammar = plain_follow_grammar(work->follow);
 	(void)pthread_mutex_lock(&plain->lock);
 	const bool open = !plain->paused && !plain->stopping, room = plain->waiting < WAITING_MOST;
 	if (open && room) {
 		work->later = http_later(reply);
-		put_last(work->request.shape.text ? &plain->uncompiled : &plain->queue, work);
+		put_last(work->request.shape.text && !work->follow ? &plain->uncompiled
+		                                                   : &plain->queue,
+		         work);
 		plain->waiting++;
 	}
 	(void)pthread_mutex_unlock(&plain->lock);

@@ -146,6 +146,7 @@ struct plain_shapes {
 	pthread_cond_t wake;  /* a use has ended, or nobody is to wait */
 	struct plain_follow all[PLAIN_SHAPES];
 	uint64_t clock;
+	bool crowded; /* somebody waits for a place */
 	bool stopping;
 };
 
@@ -219,19 +220,41 @@ static enum cuttle_status compile_shape(const struct plain_shape *shape,
 	return status;
 }
 
-enum cuttle_status plain_shapes_take(struct plain_shapes *shapes, const struct plain_shape *shape,
-                                     struct plain_follow **out, struct cuttle_error *error) {
-	char sha256[HASH_TEXT];
+static void hash_shape(const struct plain_shape *shape, char sha256[HASH_TEXT]) {
 	struct hash hash;
 	hash_begin(&hash);
 	hash_add(&hash, shape->schema ? "s" : "g", 1);
 	hash_add(&hash, shape->text, shape->size);
 	hash_end(&hash, sha256);
+}
+
+struct plain_follow *plain_shapes_held(struct plain_shapes *shapes,
+                                       const struct plain_shape *shape) {
+	char sha256[HASH_TEXT];
+	hash_shape(shape, sha256);
+	(void)pthread_mutex_lock(&shapes->lock);
+	struct plain_follow *follow = shapes->crowded ? NULL : find_follow(shapes, sha256);
+	if (follow && (strcmp(follow->sha256, sha256) != 0 || follow->lost)) follow = NULL;
+	if (follow) {
+		follow->used = ++shapes->clock;
+		follow->users++;
+	}
+	(void)pthread_mutex_unlock(&shapes->lock);
+	return follow;
+}
+
+enum cuttle_status plain_shapes_take(struct plain_shapes *shapes, const struct plain_shape *shape,
+                                     struct plain_follow **out, struct cuttle_error *error) {
+	char sha256[HASH_TEXT];
+	hash_shape(shape, sha256);
 	*out = NULL;
 	(void)pthread_mutex_lock(&shapes->lock);
 	struct plain_follow *follow;
-	while (!(follow = find_follow(shapes, sha256)) && !shapes->stopping)
+	while (!(follow = find_follow(shapes, sha256)) && !shapes->stopping) {
+		shapes->crowded = true;
 		(void)pthread_cond_wait(&shapes->wake, &shapes->lock);
+	}
+	shapes->crowded = false;
 	const bool known = follow && !strcmp(follow->sha256, sha256), lost = known && follow->lost;
 	if (follow) follow->used = ++shapes->clock;
 	if (follow && !lost) follow->users++;

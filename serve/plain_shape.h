@@ -39,6 +39,10 @@ struct plain_shapes *plain_shapes_new(const struct cuttle_slots *slots);
 /* None is in use any more. NULL is fine. */
 void plain_shapes_free(struct plain_shapes *shapes);
 
+/* One that is held, for one use: nothing is compiled, and nobody waits. Any thread. NULL: it is not
+ * there, or was lost, or somebody waits for a place, who comes first: take it. */
+struct plain_follow *plain_shapes_held(struct plain_shapes *shapes,
+                                       const struct plain_shape *shape);
 /* Compiles it, if it is not there yet, and waits where too many are in use. One thread. INPUT,
  * MODEL: it is refused, as cuttle_grammar_read, schema_read and cuttle_slots_grammar_make have it.
  * PARTIAL: plain_shapes_stop. NOMEM. */

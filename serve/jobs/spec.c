@@ -195,7 +195,7 @@ static bool add_file(struct spec *spec, const struct spec_member *member, const 
 	}
 	*why = member->kind == SPEC_GBNF
 	           ? "must be a text in GBNF of 1 byte to 1 MiB"
-	           : "must be a JSON Schema of at most 1 MiB, itself or as a text";
+	           : "must be a JSON Schema of at most 512 KiB, itself or as a text";
 	if (json_is_string(value)) {
 		spec->file_size = json_string_length(value);
 		spec->file = malloc(spec->file_size + 1);

@@ -601,6 +601,40 @@ def case_grammars():
         thread.join()
     if not all(re.fullmatch(f"{number}[a-z]{{20}}", seen.get(number, "")) for number in range(24)):
         fail(f"many grammars: {seen}")
+    # A grammar that is held waits for none that is compiled; those whose clients have left are not compiled.
+    def large(name):
+        return {"type": "object", "properties": {f"{name}-{i}": {"enum": [f"v{j}" for j in range(50)]} for i in range(600)}}
+
+    def ask_large(number):
+        complete(json_schema=large(number))
+        done.append(number)
+
+    held, done = 'root ::= "held"', []
+    complete(grammar=held)
+    began = time.monotonic()
+    ask_large(-1)
+    took = time.monotonic() - began
+    threads = [threading.Thread(target=ask_large, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    while not done[1:]:
+        time.sleep(0.01)
+    complete(grammar=held)
+    if len(done) == 7:
+        fail("a grammar that is held waits for others")
+    for thread in threads:
+        thread.join()
+    left = [connect() for _ in range(20)]
+    for number, sock in enumerate(left):
+        body = post(b"/v1/completions", dict(ask, json_schema=large(-2 - number)))
+        sock.sendall(body)
+    time.sleep(0.3)
+    for sock in left:
+        sock.close()
+    began = time.monotonic()
+    complete(grammar=held + " # later")
+    if time.monotonic() - began > 10 * took + 2:
+        fail(f"{time.monotonic() - began:.1f} s for those that have left; one takes {took:.1f} s")
 
 
 def case_nothing():
