@@ -297,7 +297,7 @@ echo '{"text":"of nobody"}' >neither.jsonl
 exits 7 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --private --receipt run.receipt.json -q -o h.json
 exits 0 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --private --claim 1 -q -o h.json
 [ "$(stat -c %a h.json)" = 600 ] || fail "mode $(stat -c %a h.json) of a private report"
-[ "$(value game.p h.json)" = 1.0 ] && [ "$(value game.used_1 h.json)" = 0.0 ] || fail "neither: $(cat h.json)"
+[ "$(value game.p h.json)$(value game.used_1 h.json)" = 1.00.0 ] || fail "neither: $(cat h.json)"
 says h.json 'PRIVATE'
 refused 2 audit holdout -i refs.jsonl --public --texts neither.jsonl
 refused 2 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl

@@ -653,7 +653,7 @@ static enum cuttle_status audit_holdout(struct audit_state *s) {
 		    holdout_read(r->run.common.input, r->run.text_field, lock, &used, s->error);
 	if (!status)
 		status = holdout_read(r->held_out, r->run.text_field, lock, &held_out, s->error);
-	if (!status) s->events->begin(s->events->user, 2 * HOLDOUT_LENGTHS);
+	if (!status) s->events->begin(s->events->user, (size_t)2 * HOLDOUT_LENGTHS);
 	if (!status)
 		status = holdout_compare(&texts, &used, &held_out, r->guesses, s->audit->delta,
 		                         pass_compared, s, &s->audit->game, s->error);

@@ -23,11 +23,10 @@ static const size_t LENGTHS[HOLDOUT_LENGTHS] = {1, 2, 4, 6};
 static size_t key_words(const char *text, size_t size, uint64_t *word) {
 	static const unsigned char key[crypto_shorthash_KEYBYTES];
 	struct split split;
-	enum split_kind kind;
 	const char *bytes;
 	size_t length, count = 0;
 	split_begin(&split, text, size, false);
-	while ((kind = split_next(&split, &bytes, &length)) != SPLIT_END) {
+	while (split_next(&split, &bytes, &length) != SPLIT_END) {
 		unsigned char hash[crypto_shorthash_BYTES];
 		(void)crypto_shorthash(hash, (const unsigned char *)bytes, length, key);
 		if (word) memcpy(&word[count], hash, sizeof *word);
