@@ -336,6 +336,10 @@ static const char *check_costs(const struct sanitize_receipt *receipt) {
 	if (!guarantee->document_tokens ||
 	    (uint64_t)guarantee->document_tokens + guarantee->max_length >= guarantee->context)
 		return "its context has no room for its document_tokens and max_length";
+	// With a form nobody may give a max_length.
+	if ((*receipt->grammar_sha256 || *receipt->schema_sha256) &&
+	    guarantee->max_length != (uint64_t)guarantee->tokens + guarantee->savings.free_tokens)
+		return "its max_length is not that of its tokens and free_tokens";
 	if (sanitize_receipt_cost(&again, caps, NULL)) return "its parameters are out of range";
 	for (size_t m = 1; m <= groups; m++) {
 		const struct sanitize_costs *claimed = &receipt->costs[m - 1],

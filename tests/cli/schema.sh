@@ -414,6 +414,8 @@ refused 7 receipt verify clean.receipt.json --grammar visit.json
 edits_noticed clean.receipt.json <<-'END'
 	/"grammar_sha256"/d
 	s/"free_tokens": [0-9]*/"free_tokens": 0/
+	s/"free_tokens": /&1/
+	s/"max_length": [0-9]*/"max_length": 13/
 END
 # What it costs is that of T tokens, whatever the form.
 exits 0 "${rewrite[@]}" -o plain.jsonl

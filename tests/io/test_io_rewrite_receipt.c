@@ -648,6 +648,10 @@ static void contradictions_are_seen(void **state) {
 	WRONG("does not follow", receipt.costs[2].of[1].epsilon_exchange = NAN);
 	WRONG("no receipt", receipt.guarantee.savings.token_bank = true);
 	WRONG("no receipt", receipt.guarantee.savings.free_tokens = 0);
+	WRONG("of its tokens", hash_of("form", 4, receipt.grammar_sha256);
+	      receipt.guarantee.savings.free_tokens = 31);
+	WRONG("of its tokens", hash_of("form", 4, receipt.schema_sha256);
+	      receipt.guarantee.max_length = 119);
 #undef WRONG
 	// Two groups of one name, a type in two groups, one in a group and left.
 	for (int i = 0; i < 3; i++) {
