@@ -54,7 +54,7 @@ enum cuttle_status text_set_read_input(const struct common_request *common, cons
                                        size_t most_records, struct text_set *set,
                                        struct cuttle_error *error);
 /* The same of input whose records are objects: a text is its record in the schema's form, and that
- * of one that does not fit is empty. INPUT, too: it is no JSONL. */
+ * of one that does not fit is empty. INPUT, too: a table cannot hold the schema's objects. */
 enum cuttle_status text_set_read_objects(const struct common_request *common,
                                          const struct schema *schema, const char *const *labels,
                                          size_t label_count, size_t most_records,

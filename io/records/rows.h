@@ -42,8 +42,9 @@ struct row {
  * until the next call. */
 bool rows_next(struct rows *rows, struct row *row, enum cuttle_status *status,
                struct cuttle_error *error);
-/* The next cell of a row without a fault: without the spaces around it, without its quotes. False:
- * there is none. */
+/* The next cell of a row without a fault: without the spaces around it, without its quotes. A
+ * doubled quote becomes one in its place, so the cells of a row can be found once. False: there is
+ * none. */
 bool rows_cell(const struct rows *rows, struct row *row, const char **cell, size_t *size);
 
 #endif
