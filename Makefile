@@ -281,6 +281,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/oracle/clusters.py"
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
+	@echo "== tests/oracle/next_token.py"
+	@tests/oracle/next_token.py | diff - tests/golden/next_token.txt
 	@echo "== tests/oracle/schema.py"
 	@tests/oracle/schema.py $(BUILD)/tests/gen_schema 100000
 	@echo "== tests/appliance.sh"
