@@ -18,8 +18,8 @@ cuttle=${CUTTLE:-$root/build/cuttle} model=${CUTTLE_MODEL:-$root/models/SmolLM2-
 [ -r "$model" ] || { echo "SKIPPED: bench/tables.sh: there is no model $model: models/fetch.sh" >&2 && exit 0; }
 mkdir -p "$folder"
 
-# References first, held-out reviews last, as many as a run has texts. A pair of category and stars takes part when it has records for its
-# share of texts; the others are left out, so that no run waits for records that are not there.
+# References first, held-out reviews last, as many as a run has texts. Each pair of category and stars has texts by its share of the
+# references, and no more than they reach for.
 python3 - "$data" "$folder" "$texts" "$b" <<'PYTHON'
 import collections, json, sys
 data, folder, texts, b = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -29,21 +29,21 @@ held = max(texts, 20)
 read, aside = rows[:-held], rows[-held:]
 pair = lambda row: (row["category"], row["stars"])
 sizes = collections.Counter(map(pair, read))
-while True:
-    whole = sum(sizes.values())
-    short = [key for key, size in sizes.items() if b * (texts * size / max(whole, 1) + 1) > size]
-    if not short:
-        break
-    del sizes[min(short, key=lambda key: (sizes[key], key))]
-if not sizes:
+whole = sum(sizes.values())
+# Texts of a pair: its share, rounded by the largest remainder, as far as its references reach.
+number = {key: min(texts * size // whole, size // b) for key, size in sizes.items()}
+for key in sorted(sizes, key=lambda key: (-(texts * sizes[key] % whole), key)) * texts:
+    if sum(number.values()) < texts and b * (number[key] + 1) <= sizes[key]:
+        number[key] += 1
+if sum(number.values()) < texts:
     sys.exit(f"bench/tables.sh: {data} has too few records for {texts} texts of {b}")
-kept = [row for row in read if pair(row) in sizes]
+kept = [row for row in read if number[pair(row)]]
 files = {"refs": kept, "held": aside, "blank": [dict(row, text="") for row in kept],
-         "pairs": [{"category": key[0], "stars": key[1], "share": sizes[key]} for key in sorted(sizes)]}
+         "pairs": [{"category": key[0], "stars": key[1], "share": number[key]} for key in sorted(sizes) if number[key]]}
 for name, part in files.items():
     with open(f"{folder}/{name}.jsonl.part", "w", encoding="utf-8") as out:
         out.writelines(json.dumps(row) + "\n" for row in part)
-print(f"{len(kept)} references of {len(sizes)} pairs of category and stars, {len(aside)} reviews held out", file=sys.stderr)
+print(f"{len(kept)} references of {sum(map(bool, number.values()))} pairs of category and stars, {len(aside)} reviews held out", file=sys.stderr)
 PYTHON
 # The same files are not touched, so that a stopped run finds its references as they were.
 for name in refs held blank pairs; do
