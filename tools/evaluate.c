@@ -15,6 +15,7 @@
 //     workflow/ballot.c               with -e: charged before a text is read by the model; noise
 //                                     drawn once
 //     workflow/evaluate/evaluation.c  rows and anchors; all numbers come from measure/
+//     workflow/evaluate/evaluation_next.c  with --next-token: what each row teaches a 4-gram
 //       engine/run/loop/votes.c       with -e what references say goes through noise (dp/votes.h)
 //     workflow/evaluate/evaluate_fields.c  with --schema in place of all these: records become
 //                                     values of fields (field_set.c), and rows (field_evaluation.c)
