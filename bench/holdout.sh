@@ -73,8 +73,9 @@ for i in range(runs):
 failed = False
 for name, audits in ((f"epsilon {epsilon}", ink), ("none", none), ("recited", recited)):
     p = sorted(audit["game"]["p"] for audit in audits)
-    print("\n%s: %d of %d p are at most .05; the smallest is %.3g, and chance alone is below %.4f once in twenty times; median %.2f; %d contradict"
-          % (name, sum(x <= .05 for x in p), runs, p[0], .05 / runs, p[runs // 2], sum(audit["contradicted"] for audit in audits)))
+    print("\n%s: %d of %d p are at most .05; the smallest is %.3g, and chance alone is below %.4f once in twenty times; median %.2f; %d contradict; all runs together: %d of %d used"
+          % (name, sum(x <= .05 for x in p), runs, p[0], .05 / runs, p[runs // 2], sum(audit["contradicted"] for audit in audits),
+             sum(audit["game"]["used_1"] for audit in audits), sum(audit["game"]["used_1"] + audit["game"]["held_out_1"] for audit in audits)))
     failed |= audits is ink and (p[0] < .05 / runs or any(audit["contradicted"] for audit in audits))
 sys.exit(failed)
 PYTHON

@@ -3,12 +3,12 @@
 # The setting of InvisibleInk's Table 2 (arXiv 2507.02974) for its Yelp reviews, as one command: texts of InvisibleInk at epsilon 1, 3, 5 and
 # 10, delta 1e-6, from 7 references each of one business category and number of stars, which count as public; temperature 1.2, k 50; 500
 # texts of at most 200 tokens. Then `cuttle evaluate` against held-out reviews, and a table with errors.
-# What differs from the paper: the model, the prompts (cuttle's own), the vectors of MAUVE (the model's, not all-mpnet-base-v2), and what
+# What differs from the paper: the gain and the centre of clipping (cuttle's defaults; GENERATE="--gain 1 --center none" has the paper's), the model, the prompts (cuttle's own), the vectors of MAUVE (the model's, not all-mpnet-base-v2), and what
 # perplexity is under (the model, not GPT-2). So compare rows, and not with the paper's numbers.
 # usage: bench/tables.sh YELP_DEV.jsonl FOLDER [TEXTS [TOKENS]]      default 500 200; for a short run: 10 40
 # FOLDER keeps what was made. A stopped command goes on, text by text; one that ended prints its table again.
 # Environment: CUTTLE (default build/cuttle), CUTTLE_MODEL (default the demo's), EPSILONS (default "1 3 5 10"), K (default 50; "50 0" has the
-# table's k = |V|, too), B (default 7), TEMPERATURE (default 1.2).
+# table's k = |V|, too), B (default 7), TEMPERATURE (default 1.2), GENERATE (more options of generate).
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2 && exit 2; }
 data=$1 folder=$2 texts=${3:-500} tokens=${4:-200}
@@ -55,9 +55,10 @@ done
 drawn() {
 	local name=$1
 	shift
+	# shellcheck disable=SC2086 # GENERATE has several words
 	[ -e "$folder/$name.receipt.json" ] || "$cuttle" generate -m "$model" -o "$folder/$name.jsonl" -N "$texts" -n "$tokens" --delta 1e-6 \
 		--temperature "${TEMPERATURE:-1.2}" --kind "review of a business" --category-field category --category-field stars \
-		--categories "$folder/pairs.jsonl" --category-public --lots off -q "$@"
+		--categories "$folder/pairs.jsonl" --category-public --lots off -q ${GENERATE-} "$@"
 }
 drawn public -i "$folder/blank.jsonl" -B 1 -e 10 -k 50
 runs=()
@@ -78,7 +79,7 @@ columns = [("mauve", "MAUVE %, c = .9", 100, 1), ("mauve_5", "c = 5", 100, 1), (
            ("length", "tokens", 1, 0), ("distinct_2", "distinct-2", 1, 3), ("repeats", "repeats", 1, 3), ("next_token", "next token %", 100, 2),
            ("next_token_bits", "bits", 1, 2), ("next_token_bits_over_public", "bits over public prompt", 1, 2)]
 print(f"{table['references']} held-out reviews, {table['clusters']} clusters, model {table['model']}\n")
-print("| run | epsilon | clip | texts | " + " | ".join(heading for _, heading, _, _ in columns) + " |\n|" + "---|" * (4 + len(columns)))
+print("| run | epsilon | clip, gain | texts | " + " | ".join(heading for _, heading, _, _ in columns) + " |\n|" + "---|" * (4 + len(columns)))
 for row in table["rows"]:
     name = os.path.basename(row["name"]).removesuffix(".jsonl")
     cells = [{"real against real": "real against real", "public prompt alone": "public prompt alone"}.get(row["kind"], ""), "", "", str(row["texts"])]
@@ -87,7 +88,7 @@ for row in table["rows"]:
         find = lambda key, node=receipt: next((v for v in ([node[key]] if key in node else [find(key, x) for x in node.values() if isinstance(x, dict)])
                                                if v is not None), None)
         k = name.split("-")[1][1:]
-        cells[:3] = ["InvisibleInk, k " + ("|V|" if k == "0" else k), name.split("-e")[1], "%.3g" % find("clip")]
+        cells[:3] = ["InvisibleInk, k " + ("|V|" if k == "0" else k), name.split("-e")[1], "%.3g, %.3g" % (find("clip"), find("gain") or 1)]
     for key, _, scale, digits in columns:
         cell = row.get(key)
         text = "" if cell is None else f"{cell['value'] * scale:.{digits}f}"
