@@ -290,6 +290,8 @@ night-oracles: $(addprefix $(BUILD)/tests/,gen_split gen_edits gen_schema) $(BUI
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/oracle/clusters.py"
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
+	@echo "== tests/oracle/next_token.py"
+	@tests/oracle/next_token.py | diff - tests/golden/next_token.txt
 	@echo "== tests/oracle/schema.py"
 	@tests/oracle/schema.py $(BUILD)/tests/gen_schema 100000
 night-packages: $(BUILD)/cuttle
