@@ -38,7 +38,7 @@ endif
 # Of libmicrohttpd, too: serve/http/mhd.c loads it when a server starts.
 ifeq ($(HTTP),1)
 override CPPFLAGS += -DCUTTLE_HTTP
-SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c serve/*/*.c))
+SERVE := $(filter-out serve/serve_none.c serve/http/health%,$(wildcard serve/*.c serve/*/*.c))
 else
 # Private jobs without their routes need no HTTP, and are tested either way.
 SERVE := serve/serve_none.c serve/http/keys.c $(filter-out serve/jobs/jobs_routes.c,$(wildcard serve/jobs/*.c))
@@ -56,6 +56,8 @@ ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c base/library.c,$(CORE))
 endif
 # Of io/remote/remote.c and its refusal, which needs no header of libcurl, one is left out.
+# A server is asked whether it is well by libcurl, too.
+SERVE += serve/http/health$(if $(filter 1,$(CURL)),,_none).c
 IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote/remote_none.c,io/remote/remote.c),$(wildcard io/*/*.c topics/*.c convert/*.c tag/*.c measure/*.c workflow/*.c workflow/*/*.c)) $(SERVE) $(filter-out $(CORE),base/library.c)
 TOOLS := $(wildcard tools/*.c tools/*/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
