@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle serve: answers clients over HTTP, and cuttle serve key: makes a key for one of them. What
-// the server does stands in serve/; here are its options. No private data passes through.
+// cuttle serve: answers clients over HTTP; cuttle serve key: makes a key for one of them; cuttle
+// serve health: asks one that runs. What the server does stands in serve/; here are its options.
+// No private data passes through.
 //
 // The way of a request:
 //   tools/serve.c                       options to a request; the model is opened
@@ -40,6 +41,7 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/secrecy.h"
 #include "io/receipts/receipt.h"
+#include "serve/http/health.h"
 #include "serve/http/keys.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -144,6 +146,9 @@ static const char ABOUT[] =
 	"not begin (exit 7). Put the newest copy there. Where there is none, charge by hand "
 	"what is known (cuttle ledger reserve; receipts have the numbers). Then begin once "
 	"with --ledger-restored.\n"
+	"cuttle serve health, with the --listen and --tls-cert of a server that runs on this "
+	"machine, ends with 0 if it answers /health, and with 1 if not. A container's health "
+	"check calls it.\n"
 	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 "
 	"seconds.\n";
 // clang-format on
@@ -164,6 +169,16 @@ static int make_client_key(const struct verb *verb, const struct serve_values *v
 		                   "a key's role is use or officer: cuttle serve " MAKE_KEY);
 	const enum cuttle_status status =
 	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, STDOUT_FILENO, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int ask_server_health(const struct verb *verb, const struct serve_values *values, int argc) {
+	struct cuttle_error error;
+	if (argc != 1)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "to ask a server type: cuttle serve health --listen ADDRESS");
+	const enum cuttle_status status =
+	    health_ask(values->listen, values->certificate != NULL, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -308,7 +323,7 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
-static const char *const ACTIONS[] = {"key"};
+static const char *const ACTIONS[] = {"key", "health"};
 
 static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	struct serve_values values = {.slots = 8, .seed = COUNT_NONE};
@@ -316,13 +331,14 @@ static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	size_t action;
 	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
 	if (operands == argc) return run_server(verb, &values);
-	if (!verb_action(verb, argv[operands], ACTIONS, 1, &action)) return CUTTLE_USAGE;
+	if (!verb_action(verb, argv[operands], ACTIONS, 2, &action)) return CUTTLE_USAGE;
+	if (action == 1) return ask_server_health(verb, &values, argc - operands);
 	return make_client_key(verb, &values, argc - operands, argv + operands);
 }
 
 const struct verb serve_verb = {
     .name = "serve",
-    .usage = "-m MODEL [--listen ADDRESS] [--keys FILE] [OPTION]... | " MAKE_KEY,
+    .usage = "-m MODEL [--listen ADDRESS] [OPTION]... | " MAKE_KEY " | health",
     .summary = "a server: private jobs, and OpenAI's completions and chats, which are NOT PRIVATE",
     .example = "-m MODEL.gguf --state jobs --ledger spent.db --keys keys --approval",
     .another = "-m MODEL.gguf --listen 127.0.0.1:8080",
