@@ -29,6 +29,7 @@
 #include "tools/report/report_html.h"
 #include "tools/report/report_json.h"
 #include "tools/report/report_markdown.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -237,8 +238,12 @@ static int run_report_verb(const struct verb *verb, int argc, char **argv) {
 	values.with_private = values.with_private && options_typed(verb, "private");
 	const char *conflict = find_conflict(&values);
 	if (conflict) return verb_refuse(verb, CUTTLE_USAGE, conflict);
+	char *folder = values.evidence ? folder_name(values.evidence) : NULL;
+	if (values.evidence && !folder) return verb_fail(verb, CUTTLE_NOMEM, &error);
+	values.evidence = folder;
 	enum cuttle_status status = check_report(&values, &error);
-	if (!status) status = (values.evidence ? make_evidence : make_report)(&values, &error);
+	if (!status) status = (folder ? make_evidence : make_report)(&values, &error);
+	free(folder);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

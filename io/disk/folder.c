@@ -22,8 +22,7 @@
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 enum { SCRATCH_DIGITS = 16 }; /* hex digits behind FILE_PART and '-' */
 
-/* path without slashes at its end; NULL: out of memory. The caller frees it. */
-static char *trim_folder_name(const char *path) {
+char *folder_name(const char *path) {
 	size_t size = strlen(path);
 	while (size > 1 && path[size - 1] == '/') size--;
 	return strndup(path, size);
@@ -63,7 +62,7 @@ static enum cuttle_status check_new_folder(const char *path, struct cuttle_error
 }
 
 enum cuttle_status folder_check(const char *path, struct cuttle_error *error) {
-	char *trimmed = trim_folder_name(path);
+	char *trimmed = folder_name(path);
 	const enum cuttle_status status = trimmed ? check_new_folder(trimmed, error)
 	                                          : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free(trimmed);
@@ -187,7 +186,7 @@ static void hold_ends(sigset_t *before) {
 
 enum cuttle_status folder_write(const char *path, const struct folder_file *files, size_t count,
                                 bool owner_alone, struct cuttle_error *error) {
-	char *trimmed = trim_folder_name(path),
+	char *trimmed = folder_name(path),
 	     *part = trimmed ? file_scratch_name(trimmed, FILE_PART) : NULL;
 	sigset_t before;
 	enum cuttle_status status =

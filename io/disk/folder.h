@@ -18,6 +18,10 @@ struct folder_file {
 	size_t size;
 };
 
+/* path without slashes at its end, as paths are compared. The caller frees it. NULL: out of memory.
+ */
+char *folder_name(const char *path);
+
 /* USAGE: at path stands something other than an empty folder, or it names no folder that can be
  * new, as "." does. NOMEM. */
 enum cuttle_status folder_check(const char *path, struct cuttle_error *error);

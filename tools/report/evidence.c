@@ -65,7 +65,7 @@ static enum cuttle_status end_page(struct evidence_folder *folder, FILE *file,
 }
 
 /* Adds what is there already. */
-static void add_file(struct evidence_folder *folder, const char *name, char *text, size_t size) {
+static void hold_file(struct evidence_folder *folder, const char *name, char *text, size_t size) {
 	REQUIRE(folder->count < EVIDENCE_FILES);
 	folder->files[folder->count++] = (struct evidence_page){name, text, size};
 }
@@ -118,14 +118,14 @@ enum cuttle_status evidence_write(const char *path, const struct dossier *dossie
 	enum cuttle_status status = make_pages(&folder, dossier, error);
 	if (!status) {
 		for (size_t i = 0; i < dossier->receipt_count; i++)
-			add_file(&folder, dossier->receipts[i].name, dossier->receipts[i].bytes,
-			         dossier->receipts[i].size);
+			hold_file(&folder, dossier->receipts[i].name, dossier->receipts[i].bytes,
+			          dossier->receipts[i].size);
 		if (dossier->ledger)
-			add_file(&folder, "ledger.jsonl", dossier->ledger, dossier->ledger_size);
+			hold_file(&folder, "ledger.jsonl", dossier->ledger, dossier->ledger_size);
 		status = make_questions(&folder, dossier, &questions, error);
 	}
 	if (!status) {
-		add_file(&folder, questions.name, questions.text, questions.size);
+		hold_file(&folder, questions.name, questions.text, questions.size);
 		status = put_folder(path, &folder, dossier->report.unguarded > 0, error);
 	}
 	for (size_t i = 0; i < folder.made; i++) secrecy_free(folder.files[i].text);

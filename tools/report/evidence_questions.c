@@ -18,7 +18,7 @@ struct asking {
 };
 
 /* The number of the first line of the text with these words; 0 = none has them. */
-static size_t find_line(const char *text, const char *words) {
+static size_t find_words_line(const char *text, const char *words) {
 	const char *found = strstr(text, words);
 	size_t line = 1;
 	if (!found) return 0;
@@ -30,7 +30,7 @@ static size_t find_line(const char *text, const char *words) {
 static void put_source(struct asking *asking, const char *name, const char *words) {
 	for (size_t i = 0; i < asking->count; i++) {
 		if (strcmp(asking->pages[i].name, name) != 0) continue;
-		const size_t line = find_line(asking->pages[i].text, words);
+		const size_t line = find_words_line(asking->pages[i].text, words);
 		if (!line) asking->lost = true;
 		fprintf(asking->file, "- `%s:%zu`: `%s`\n", name, line, words);
 	}

@@ -10,7 +10,7 @@
 static const double MANY = 1e9;
 
 /* Rounds up to so many digits behind the point. What is a rounding error above stays. */
-static double round_up(double value, int digits) {
+static double raise_digits(double value, int digits) {
 	const double scale = pow(10, digits);
 	return ceil(value * scale * (1 - 1e-12)) / scale;
 }
@@ -31,8 +31,8 @@ const char *odds_factor(double epsilon, char text[ODDS_TEXT]) {
 	if (!isfinite(epsilon)) return "any number";
 	if (epsilon > log(MANY) - 1)
 		(void)snprintf(text, ODDS_TEXT, "10^%.0f", ceil(epsilon / log(10)));
-	else if (factor < 10) (void)snprintf(text, ODDS_TEXT, "%.2f", round_up(factor, 2));
-	else if (factor < 100) (void)snprintf(text, ODDS_TEXT, "%.1f", round_up(factor, 1));
+	else if (factor < 10) (void)snprintf(text, ODDS_TEXT, "%.2f", raise_digits(factor, 2));
+	else if (factor < 100) (void)snprintf(text, ODDS_TEXT, "%.1f", raise_digits(factor, 1));
 	else print_whole(ceil(factor), text);
 	return text;
 }
@@ -43,8 +43,9 @@ double odds_after(double epsilon, double chance) {
 
 const char *odds_after_words(double epsilon, double chance, char text[ODDS_TEXT]) {
 	const double percent = 100 * odds_after(epsilon, chance);
-	if (percent < 99) (void)snprintf(text, ODDS_TEXT, "%.1f %%", round_up(percent, 1));
-	else if (percent < 99.999) (void)snprintf(text, ODDS_TEXT, "%.3f %%", round_up(percent, 3));
+	if (percent < 99) (void)snprintf(text, ODDS_TEXT, "%.1f %%", raise_digits(percent, 1));
+	else if (percent < 99.999)
+		(void)snprintf(text, ODDS_TEXT, "%.3f %%", raise_digits(percent, 3));
 	else (void)snprintf(text, ODDS_TEXT, "100 %%");
 	return text;
 }
