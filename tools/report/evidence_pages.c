@@ -51,7 +51,7 @@ const char *evidence_subject(const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
 	return report->receipt_count && report->receipts[0].v.dataset
 	           ? report->receipts[0].v.dataset
-	           : report_base_name(dossier->receipts[0].path);
+	           : dossier->receipts[0].name;
 }
 
 void evidence_audits(FILE *file, const struct dossier *dossier, const char *names) {

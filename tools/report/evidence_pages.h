@@ -49,7 +49,7 @@ void evidence_row(FILE *file, const char *label, const char *source, const char 
     __attribute__((format(printf, 4, 5)));
 /* A row that only the reader can answer. */
 void evidence_yours(FILE *file, const char *label, const char *what);
-/* The name by which pages call what was given as the data set; foreign, not escaped. */
+/* What pages are about: the data set, or the first receipt. Foreign, not escaped. */
 const char *evidence_subject(const struct dossier *dossier);
 /* The rows "evaluation" and the like: how many private files were left out, in words; "" = none. */
 void evidence_left_out(FILE *file, const struct dossier *dossier);

@@ -17,11 +17,20 @@ static void put_word(FILE *file, const char *text) {
 	free(word);
 }
 
-/* An option with a file, if it was given; `folder` false: it is named without its folders. */
-static void put_path(FILE *file, const char *option, const char *path, bool folder) {
-	if (!path) return;
+/* The name of a file that the reader has: without its folders. Python hands over files by number,
+ * which names nothing. */
+static const char *name_own_file(const char *path) {
+	if (!path) return NULL;
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8)
+	           ? "FILE"
+	           : report_base_name(path);
+}
+
+/* An option with a word, if there is one. */
+static void put_option(FILE *file, const char *option, const char *word) {
+	if (!word) return;
 	fprintf(file, " %s", option);
-	put_word(file, folder ? path : report_base_name(path));
+	put_word(file, word);
 }
 
 /* The name in the folder of the receipt at path; NULL stays NULL. */
@@ -35,10 +44,10 @@ static void put_verify_command(FILE *file, const struct dossier *dossier,
                                const struct dossier_receipt *receipt) {
 	fputs("$ cuttle receipt verify", file);
 	put_word(file, receipt->name);
-	put_path(file, "--output", receipt->files.output, false);
-	put_path(file, "--parent", name_in_folder(dossier, receipt->files.parent), true);
-	put_path(file, "--ledger", receipt->files.ledger, false);
-	put_path(file, "--key", dossier->key, true);
+	put_option(file, "--output", name_own_file(receipt->files.output));
+	put_option(file, "--parent", name_in_folder(dossier, receipt->files.parent));
+	put_option(file, "--ledger", name_own_file(receipt->files.ledger));
+	put_option(file, "--key", dossier->key);
 	fputc('\n', file);
 }
 
@@ -58,8 +67,8 @@ static void put_failure(FILE *file, const struct dossier *dossier,
 		const char *path, *shown;
 	} names[] = {
 	    {receipt->path, receipt->name},
-	    {files->output, files->output ? report_base_name(files->output) : NULL},
-	    {files->ledger, files->ledger ? report_base_name(files->ledger) : NULL},
+	    {files->output, name_own_file(files->output)},
+	    {files->ledger, name_own_file(files->ledger)},
 	    {files->parent, name_in_folder(dossier, files->parent)},
 	};
 	size_t longest = 0;
