@@ -254,6 +254,14 @@ unstamped together
 says together/verify.txt 'receipts/2.receipt.json --parent receipts/1.receipt.json'
 says together/deployment.yaml '^    privacy_parameters: \{\}$'
 says together/deployment.yaml 'release_type: "Many releases"'
+# What was made from another output here costs nothing more, and no ledger counts it.
+exits 0 report {run,more}.receipt.json --ledger spent.db --evidence derived
+looked derived
+same <(grep -A3 'privacy_parameters:' derived/deployment.yaml) <(grep -A3 'privacy_parameters:' plain/deployment.yaml) "an expansion is counted again"
+says derived/sp800-226.md '^\| Composition and budget \| 2.1.2, 4.1 \| met \|'
+exits 0 report {notes.bias,free}.receipt.json --evidence taught
+looked taught
+says taught/deployment.yaml '^      epsilon: 1(\.0)?$'
 exits 0 report {run,other}.receipt.json --evidence two
 epsilon() { sed -n "s/^ *\"epsilon\": \([0-9.e-]*\),$/\1/p" "$1"; }
 looked two

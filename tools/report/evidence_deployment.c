@@ -132,7 +132,8 @@ static void tell_parameters(FILE *file, const struct dossier *dossier) {
 	}
 	if (report->receipt_count > 1)
 		fputs(dossier->shares_unit
-		          ? "The numbers above are sums over all outputs here."
+		          ? "The numbers above are sums over all outputs that cost anything: those "
+		            "made from others here cost nothing more."
 		          : "Outputs protect different things, so there is no sum.",
 		      file);
 }
@@ -218,6 +219,7 @@ static void put_sums(FILE *file, const struct dossier *dossier) {
 	}
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
+		if (dossier->receipts[i].derived) continue;
 		epsilon = units_add(epsilon, dossier_epsilon(receipt));
 		delta = units_add(delta, receipt->delta);
 		rho = units_add(rho, json_number_value(json_object_get(receipt->document, "rho")));

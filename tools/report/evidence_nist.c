@@ -69,7 +69,8 @@ static void put_parameters(FILE *file, const struct dossier *dossier) {
 	               : "The unit is smaller than a person. Whether somebody has several is "
 	                 "yours.");
 	put_hazard(
-	    file, "2.5", "Hazard: comparing guarantees", MET, "receipts/",
+	    file, "2.5", "Hazard: comparing guarantees", dossier->holding ? MET : NOT_MET,
+	    "receipts/",
 	    "Unit, neighbours, epsilon, delta and what they follow from stand side by side.");
 	put_hazard(file, "2.6", "Hazard: other releases of the same data", YOURS, EVIDENCE_YOURS,
 	           "What else was published of these records is not known here, and is not "
@@ -109,8 +110,8 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	                           : "`cuttle ledger`: docs/GUARANTEE.md",
 	           "%s",
 	           dossier->is_counted
-	               ? "A ledger counted every run here, and refuses what would go over its "
-	                 "limit."
+	               ? "A ledger counted every run here that read records, and refuses what "
+	                 "would go over its limit."
 	               : "Not every run here was found in a ledger. What other runs cost is not "
 	                 "known.");
 	put_hazard(file, "4.2", "Threat and trust model", YOURS, EVIDENCE_YOURS,

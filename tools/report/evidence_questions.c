@@ -17,20 +17,26 @@ struct asking {
 	bool lost; /* a line was not found */
 };
 
-/* The number of the first line of the text with these words; 0 = none has them. */
-static size_t find_words_line(const char *text, const char *words) {
-	const char *found = strstr(text, words);
+/* The number of the first line that begins with these words, or has them, in JSON lines; 0 = none.
+ * A foreign word is in the middle of a line, so it is never taken for one of ours. */
+static size_t find_words_line(const char *text, const char *words, bool within) {
 	size_t line = 1;
-	if (!found) return 0;
-	for (const char *at = text; at < found; at++) line += *at == '\n';
-	return line;
+	for (const char *at = text; at && *at; line++) {
+		const size_t length = strcspn(at, "\n");
+		const char *found = within ? strstr(at, words) : at + strspn(at, " ");
+		if (found && found < at + length && !strncmp(found, words, strlen(words)))
+			return line;
+		at += length + (at[length] == '\n');
+	}
+	return 0;
 }
 
 /* A source: the line with these words in the file of that name, if the folder has the file. */
 static void put_source(struct asking *asking, const char *name, const char *words) {
 	for (size_t i = 0; i < asking->count; i++) {
 		if (strcmp(asking->pages[i].name, name) != 0) continue;
-		const size_t line = find_words_line(asking->pages[i].text, words);
+		const size_t line =
+		    find_words_line(asking->pages[i].text, words, !strcmp(name, "ledger.jsonl"));
 		if (!line) asking->lost = true;
 		fprintf(asking->file, "- `%s:%zu`: `%s`\n", name, line, words);
 	}

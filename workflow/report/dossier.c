@@ -107,6 +107,14 @@ static const char *find_expanded(const struct dossier *dossier, const struct ver
 	return NULL;
 }
 
+/* Whether the receipt of the bias, of which these texts are, was given. */
+static bool has_bias_receipt(const struct dossier *dossier, const struct verification *v) {
+	bool found = false;
+	for (size_t i = 0; v->bias && i < dossier->receipt_count; i++)
+		found |= !strcmp(dossier->receipts[i].sha256, v->bias->receipt_sha256);
+	return found;
+}
+
 /* Verifies one receipt. Only what is about the receipt itself is a verdict; a file that cannot be
  * read ends the dossier. */
 static enum cuttle_status judge_receipt(const struct report_request *request,
@@ -120,6 +128,8 @@ static enum cuttle_status judge_receipt(const struct report_request *request,
 		receipt->files.parent = find_expanded(dossier, &v);
 		receipt->files.key = dossier->key != NULL;
 		if (*v.ledger.entry) receipt->files.ledger = request->ledger;
+		receipt->derived = receipt->files.parent || (v.evidence.kind == &SAMPLE_KIND &&
+		                                             has_bias_receipt(dossier, &v));
 		status = verification_compare(&v, &receipt->files, &receipt->why);
 		is_told = !status || status == CUTTLE_LEDGER ||
 		          (status == CUTTLE_INPUT && !v.private_output);
@@ -209,11 +219,13 @@ static void gather_facts(struct dossier *dossier) {
 		const struct report_receipt *receipt = &report->receipts[i];
 		dossier->epsilon = fmax(dossier->epsilon, dossier_epsilon(receipt));
 		dossier->delta = fmax(dossier->delta, receipt->delta);
-		dossier->has_rho &=
-		    json_number_value(json_object_get(receipt->document, "rho")) > 0 &&
-		    !json_is_object(json_object_get(receipt->document, "lots"));
+		if (!dossier->receipts[i].derived) {
+			dossier->has_rho &=
+			    json_number_value(json_object_get(receipt->document, "rho")) > 0 &&
+			    !json_is_object(json_object_get(receipt->document, "lots"));
+			dossier->is_counted &= receipt->files.ledger != NULL;
+		}
 		dossier->owns_persons &= *receipt->v.unit_key != 0;
-		dossier->is_counted &= receipt->files.ledger != NULL;
 		dossier->is_signed &= receipt->files.key;
 		dossier->is_compared &= receipt->files.output != NULL;
 		dossier->shares_unit &= is_same_member(receipt, &report->receipts[0], "unit") &&

@@ -25,6 +25,9 @@ struct dossier_receipt {
 	const char *output_sha256;       /* as it claims; NULL = it names none */
 	json_t *document;                /* into which that points; as it was written */
 	struct verification_files files; /* what it was compared with */
+	/* It read no record, and what it was made from is in the folder, too: an expansion with
+	 * its parent, texts of a bias with the receipt of that. So it costs nothing more. */
+	bool derived;
 	/* OK: it holds. INPUT: it agrees with itself, and its output is NOT PRIVATE. LEDGER: it
 	 * does not hold. The last two have a line that says why. */
 	enum cuttle_status verdict;
@@ -48,9 +51,9 @@ struct dossier {
 	/* Of all receipts that hold, together. */
 	double epsilon;    /* the largest; infinity: one promises nothing; NaN: none holds */
 	double delta;      /* the largest */
-	bool has_rho;      /* each states its rho, and counts on no secret lots */
+	bool has_rho;      /* each states its rho, and counts on no secret lots; but derived ones */
 	bool owns_persons; /* each protects everybody with one value of a field */
-	bool is_counted;   /* each was found in the ledger */
+	bool is_counted;   /* each was found in the ledger; but derived ones */
 	bool is_signed;    /* each was signed with the key that was given */
 	bool is_compared;  /* the output of each was given, and is its own */
 	bool shares_unit;  /* all protect the same, in the same words */
