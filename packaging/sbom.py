@@ -64,7 +64,7 @@ LICENCES = {
     "p11-kit": "BSD-3-Clause",
     "rtmpdump": "LGPL-2.1-or-later",
     "sqlite3": "blessing",
-    "utf8proc": "MIT",
+    "utf8proc": "MIT AND Unicode-DFS-2015",
     "zlib": "Zlib",
 }
 STATUS = "var/lib/dpkg/status.d/"
