@@ -234,7 +234,10 @@ def linked_packages(map_file: str, folder: Optional[str]) -> List[Control]:
     paths = set(re.findall(r"^(/\S+\.a)\(", said, re.M))
     paths |= set(re.findall(r"^LOAD (/\S+\.o)$", said, re.M))
     found = {}
+    ours = os.path.realpath(Path(map_file).parent) + "/"
     for path in sorted({os.path.realpath(path) for path in paths}):
+        if path.startswith(ours):
+            continue
         inside = path.partition("/root/usr/")[2]
         if folder and inside:
             places = list(Path(folder).glob(f"*/usr/{inside}"))
