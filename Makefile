@@ -180,6 +180,9 @@ $(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone h
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_model_hash: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_journal: TEST_LIBS := $(call wrap,fallocate)
+$(BUILD)/tests/test_protocol: TEST_LIBS := $(call wrap,journal_open binding_open journal_load ledger_match ledger_reserve ledger_draw ledger_finish \
+	journal_mark journal_sync journal_remove journal_close output_seal output_close file_sync_folder file_sync file_replace_by file_write \
+	ftruncate fsync fdatasync rename link unlink access)
 $(BUILD)/tests/test_io_ledger: TEST_LIBS := $(call wrap,free)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
