@@ -191,6 +191,8 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	if (begins.bytes != found->mark.bytes ||
 	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
 		return refuse_rolled_back(spending, journal->ending, &found->mark, &mark, error);
+	// It draws no more; its texts may be written.
+	if (found->state == LEDGER_CLOSED) return CUTTLE_OK;
 	const enum cuttle_status status =
 	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
 	spending->told = mark;
@@ -215,9 +217,9 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	// The journal's tokens or counts were drawn, maybe under another name. So this charge
 	// counts as drawn at once, and can never be released.
 	const bool begun = resumed && (!resumed->empty || found->state == LEDGER_DRAWN);
-	if (!status && begun && found->state != LEDGER_CLOSED) {
+	if (!status && begun) {
 		status = draw_on_from(ledger, spending, request->dataset, found, resumed, error);
-		spending->drawn = !status;
+		spending->drawn = !status && found->state != LEDGER_CLOSED;
 	}
 	return status;
 }

@@ -348,9 +348,7 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 	if (status) return status;
 	if (standing.complete) {
 		*complete = true;
-		// Who put it in place may have been killed before that was durable.
-		if (standing.journal <= JOURNAL_CHANGED && !file_sync_folder(output->receipt) &&
-		    !file_sync_folder(output->request.path)) {
+		if (standing.journal <= JOURNAL_CHANGED) {
 			remove_parts(output);
 			if (output->request.lots)
 				(void)lots_remove(output->request.lots, output->lots_path);

@@ -147,7 +147,7 @@ truth true_of[LIVES + 1];
 byte lives, kills_left = KILLS, cuts_left = CUTS, releases_left = RELEASES, restores_left = RESTORED, put_backs = KEPT;
 bit alive[2], at[2]; /* of each of the two processes: whether it runs; its output */
 byte holder[OUTPUTS]; /* who has the lock of OUT.journal: the process, plus 1; 0: nobody */
-byte draws[2];        /* the charge that a process draws from without asking */
+byte draws[2];        /* the charge that a process has drawn from */
 
 #ifdef WALK
 byte newest; /* charge */
@@ -169,35 +169,56 @@ byte steps;
 
 // ---- what must hold -----------------------------------------------------------------------------
 
+// Spin prints the number with what does not hold.
+#define CHARGED 1 /* property */
+#define ONE_TOKEN 2 /* property */
+#define APPROVED 3 /* property */
+#define ONE_INPUT 4 /* property */
+#define WHOLE 5 /* property */
+#define ONE_OUTPUT 6 /* property */
+#define KNOWN 7 /* property */
+#define ONCE 8 /* property */
+#define WAITS 9 /* property */
+#define TAKES 10 /* property */
+#define HOLDS(property, what) assert((what) || property == 0)
+
 // Somebody may see the token of a text: it is paid, it is the one token of this text for this charge, what was approved is what
 // runs, and all that is paid by one charge was read from one input.
 #define is_charged (ledger[r].state == DRAWN || ledger[r].state == CLOSED)
 #define is_of_plan (ledger[r].command == command_of(plan) && ledger[r].loss == loss_of(plan))
 #define is_approved (command_of(plan) == command_of(1) && ledger[r].loss == loss_of(1))
-inline see(text, token) {
+inline see(which, token) {
 	d_step {
-		assert(!COUNTED || (is_charged && is_of_plan)); /* property: charged */
-		assert(!true_of[r].seen[text] || true_of[r].seen[text] == token); /* property: one-token */
-		assert(!approved || is_approved); /* property: approved */
-		assert(!true_of[r].line || true_of[r].line == line_of(plan)); /* property: one-input */
-		true_of[r].seen[text] = token;
+		HOLDS(CHARGED, !COUNTED || (is_charged && is_of_plan));
+		HOLDS(ONE_TOKEN, !true_of[r].seen[which] || true_of[r].seen[which] == token);
+		HOLDS(APPROVED, !approved || is_approved);
+		HOLDS(ONE_INPUT, !true_of[r].line || true_of[r].line == line_of(plan));
+		true_of[r].seen[which] = token;
 		true_of[r].line = line_of(plan)
 	}
+}
+
+inline see_text(one, other) {
+	if
+	:: text == 0 -> see(0, one)
+	:: else -> see(1, other)
+	fi
 }
 
 // One charge pays for one output, which is whole, and which the ledger knows.
 #define hash_now hash_of(is[o].log)
 inline put_in_place() {
 	d_step {
-		assert(whole); /* property: whole */
-		assert(!true_of[r].paid || true_of[r].paid == hash_now); /* property: one-output */
-		assert(!COUNTED || (ledger[r].state == CLOSED && ledger[r].output == hash_now)); /* property: closed */
+		HOLDS(WHOLE, whole);
+		HOLDS(ONE_OUTPUT, !true_of[r].paid || true_of[r].paid == hash_now);
+		HOLDS(KNOWN, !COUNTED || (ledger[r].state == CLOSED && ledger[r].output == hash_now));
 		true_of[r].paid = hash_now
 	}
 }
 
 // Nobody pays twice for one run: a charge is made where there is none that it could go on with, unless somebody gave that up.
-// Whoever pays for another run at this output gives it up.
+// Whoever pays for another run at this output gives it up; where it is another command, and no journal goes on, by --overwrite alone.
+#define is_other(i) (command_of(true_of[i].plan) != command_of(plan))
 #define could_go_on(i) (ledger[i].state && ledger[i].state != RELEASED && !true_of[i].given_up && !true_of[i].paid)
 inline charge_it() {
 	d_step {
@@ -205,7 +226,8 @@ inline charge_it() {
 		do
 		:: i > LIVES -> break
 		:: else ->
-			assert(!(could_go_on(i) && true_of[i].plan == plan && true_of[i].at == o)); /* property: once */
+			HOLDS(ONCE, !(could_go_on(i) && true_of[i].plan == plan && true_of[i].at == o));
+			HOLDS(TAKES, over || stood || STOPS || !(could_go_on(i) && is_other(i) && true_of[i].at == o));
 			if
 			:: true_of[i].at == o -> true_of[i].given_up = 1
 			:: else
@@ -452,13 +474,14 @@ charged:
 	:: else
 	fi;
 	if
-	:: stood && (load == OURS || state == DRAWN) && state != CLOSED ->
+	:: stood && (load == OURS || state == DRAWN) ->
 		// draw_on_from
 		atomic {
 			step(journal_mark);
 			sync_journal(o);
 			if
 			:: !begins(is[o].log, found) -> goto close
+			:: begins(is[o].log, found) && state == CLOSED -> goto draw
 			:: else
 			fi
 		}
@@ -489,7 +512,7 @@ draw:
 			fi;
 #elif STOPS
 			if
-			:: goto close
+			:: life < LIVES -> goto close
 			:: skip
 			fi;
 #endif
@@ -516,14 +539,13 @@ draw:
 				fi;
 				worthless = 0;
 				appended = 1;
+				draws[me] = r;
+#if !CUTS
 				if
 				:: goes
-				:: else ->
-					draws[me] = r;
-#if !CUTS
-					see(text, life)
-#endif
+				:: else -> see_text(life, life)
 				fi
+#endif
 			}
 			if
 			:: goes ->
@@ -535,10 +557,10 @@ draw:
 					goes = 0;
 					if
 					:: !good -> goto close
-					:: else -> draws[me] = r
+					:: else
 					fi;
 #if !CUTS
-					see(text, life)
+					see_text(life, life)
 #endif
 				}
 			:: else
@@ -553,10 +575,7 @@ draw:
 		}
 		atomic {
 			step(output_text);
-			if
-			:: text == 0 -> see(0, is[o].log.first)
-			:: else -> see(1, is[o].log.second)
-			fi;
+			see_text(is[o].log.first, is[o].log.second);
 			text++
 		}
 	od;
@@ -587,8 +606,8 @@ draw:
 		is[o].whole = whole;
 		put_in_place()
 	}
-complete:
 	atomic { step(file_sync_folder); sync_folder(o) }
+complete:
 	// give_up_names: the journal goes last, and with its name the lock.
 	if
 	:: is[o].name ->
@@ -630,7 +649,7 @@ ended:
 		alive[me] = 0;
 #if PLANS == 1 && !KEPT && !RESTORED && !RELEASES && OUTPUTS == 1 && !OVERWRITES && LIMIT == LIVES && !defined(WALK)
 		// A crash loses the wait: the last process has put in place what it was charged for once.
-		assert(life < LIVES || (is[0].out && charges == COUNTED)) /* property: waits */
+		HOLDS(WAITS, life < LIVES || (is[0].out && charges == COUNTED))
 #endif
 	}
 #ifdef WALK
@@ -699,7 +718,7 @@ end_world:
 		:: is[0].log.second && is[0].log.second != synced[0].log.second -> is[0].log.second = 0
 		:: skip
 		fi;
-		assert(!is[0].out || is[0].whole); /* property: whole */
+		HOLDS(WHOLE, !is[0].out || is[0].whole);
 		take_files(synced[0], is[0])
 	   }
 #endif

@@ -50,6 +50,16 @@ static struct watch {
 	const char *at_step;
 } * watch;
 
+/* What else happens at this moment. */
+static void reach(const char *name) {
+	if (!watch->on || !watch->at || strcmp(watch->at_step, name) != 0) return;
+	void (*const at)(void) = watch->at;
+	watch->at = NULL;
+	watch->on = false;
+	at();
+	watch->on = true;
+}
+
 /* A step begins. Calls of one name, one after the other, are one step. */
 static void enter(const char *name) {
 	if (!watch->on || watch->depth || !strcmp(watch->last, name)) return;
@@ -61,13 +71,7 @@ static void enter(const char *name) {
 	(void)snprintf(watch->last, sizeof watch->last, "%s", name);
 	const size_t used = strlen(watch->said);
 	(void)snprintf(watch->said + used, SAID - used, " %s", name);
-	if (watch->at && !strcmp(watch->at_step, name)) {
-		void (*const at)(void) = watch->at;
-		watch->at = NULL;
-		watch->on = false;
-		at();
-		watch->on = true;
-	}
+	reach(name);
 }
 
 static bool ends_in(const char *path, const char *ending) {
@@ -218,7 +222,6 @@ STEP(int, journal_mark, "journal_mark",
      (const struct journal *journal, uint64_t most, struct journal_mark *mark),
      (journal, most, mark))
 STEP(int, journal_sync, "journal_sync", (struct journal * journal), (journal))
-STEP(int, journal_remove, "journal_remove", (struct journal * journal), (journal))
 STEP(result, output_seal, "output_seal", (struct output * output, char *sha256, fault *told),
      (output, sha256, told))
 STEP(int, file_sync_folder, "file_sync_folder", (const char *path), (path))
@@ -226,6 +229,15 @@ STEP(int, file_sync, "binding_keep_sync", (const char *path), (path))
 STEP(int, file_replace_by, ends_in(path, ".run") ? "write_run_name" : "replace_receipt",
      (const char *part, const char *path, const void *bytes, size_t size),
      (part, path, bytes, size))
+
+int __real_journal_remove(struct journal *journal);
+int __wrap_journal_remove(struct journal *journal);
+int __wrap_journal_remove(struct journal *journal) {
+	enter("journal_remove");
+	const int answer = __real_journal_remove(journal);
+	reach("journal_removed");
+	return answer;
+}
 
 /* What is refused is closed within output_open, where the linker brings nothing here. */
 void __real_journal_close(struct journal **journal);
@@ -392,12 +404,19 @@ static enum cuttle_status live(const struct told *told) {
 	return status;
 }
 
+static void (*hook)(void);    /* what else happens, once, in the next process, */
+static const char *hook_step; /* in this step */
+static bool notes;            /* what is synced is noted */
+
 /* In a process of its own, which ends before the step behind `dies`, or never. */
-static enum cuttle_status run_process(const struct told *told, unsigned dies, bool cuts) {
+static enum cuttle_status run_process(const struct told *told, unsigned dies) {
 	int status;
 	memset(watch, 0, sizeof *watch);
 	watch->dies = dies;
-	watch->cuts = cuts;
+	watch->cuts = notes;
+	watch->at = hook;
+	watch->at_step = hook_step;
+	hook = NULL;
 	const pid_t child = fork();
 	if (child == 0) {
 		watch->on = true;
@@ -408,7 +427,6 @@ static enum cuttle_status run_process(const struct told *told, unsigned dies, bo
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	watch->on = false;
-	if (WEXITSTATUS(status) == DIED && cuts) cut_power();
 	return (enum cuttle_status)WEXITSTATUS(status);
 }
 
@@ -527,7 +545,8 @@ static void replay(const char *line) {
 		assert_int_equal(atoi(next(&rest)), i + 1);
 		collect(&rest, "leaves", steps, &last);
 		collect(&rest, "process", state, &last);
-		(void)run_process(&told[i], dies[i], cuts);
+		notes = cuts;
+		if ((int)run_process(&told[i], dies[i]) == DIED && cuts) cut_power();
 		if (strcmp(steps, watch->said) != 0)
 			fail_msg("process %d of\n%s takes\n%s\ninstead of\n%s\n%s", i + 1, line,
 			         watch->said, steps, error.message);
@@ -573,6 +592,160 @@ static void the_code_walks_as_the_model(void **state) {
 	each_step_is_walked(walked);
 }
 
+/* ---- what the model found -------------------------------------------------------------------- */
+
+static const struct told first = {1, 1, false, NEVER, NULL, false},
+                         again = {2, 1, false, NEVER, NULL, false},
+                         stopped = {1, 1, false, 1, NULL, false},
+                         other = {3, 2, false, NEVER, NULL, false},
+                         replacing = {3, 2, true, NEVER, NULL, false};
+
+/* Another process, while the one that is watched waits. */
+static void meanwhile(const struct told *told, unsigned dies) {
+	const struct watch kept = *watch;
+	(void)run_process(told, dies);
+	*watch = kept;
+}
+
+static void leaves(const char *wanted) {
+	char state[SAID];
+	tell_state(state);
+	if (strncmp(state, wanted, strlen(wanted)) != 0)
+		fail_msg("left %s instead of %s: %s", state, wanted, error.message);
+}
+
+static void spend_the_rest(void) {
+	struct ledger *ledger;
+	struct ledger_run found;
+	char run[LEDGER_RUN];
+	ledger_name_run(run);
+	const struct ledger_request request = {
+	    .dataset = "notes", .run = run, .command = "c0ffee", .rho = 9.3, .count = 4};
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_reserve(ledger, &request, false, &found, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+}
+
+/* A run is refused behind the question whether there is room, or killed before its charge: in its
+ * place another one goes on for its own. */
+static void a_refused_run_leaves_the_name(void **state) {
+	(void)state;
+	for (unsigned dies = 4; dies < 8; dies++) {
+		begin_anew();
+		assert_int_equal(run_process(&stopped, NEVER), CUTTLE_PARTIAL);
+		if (dies == 4) hook = spend_the_rest, hook_step = "ledger_reserve";
+		const int ended = (int)run_process(&replacing, dies == 4 ? NEVER : dies);
+		assert_int_equal(ended, dies == 4 ? CUTTLE_BUDGET : DIED);
+		assert_int_equal(run_process(&again, NEVER), CUTTLE_OK);
+		leaves(dies == 4 ? "2 " : "1 3");
+	}
+}
+
+static void another_is_charged(void) {
+	meanwhile(&first, 12);
+}
+
+/* A run is charged while another command waits for the lock, and is killed. */
+static void a_paid_beginning_is_seen_under_the_lock(void **state) {
+	(void)state;
+	begin_anew();
+	hook = another_is_charged, hook_step = "journal_open";
+	assert_int_equal(run_process(&other, NEVER), CUTTLE_USAGE);
+	leaves("1 1");
+	assert_int_equal(run_process(&again, NEVER), CUTTLE_OK);
+	leaves("1 3");
+}
+
+static void another_begins(void) {
+	meanwhile(&replacing, 20);
+}
+
+/* A command begins in the place of one that ends, as soon as it may. Its name and its key stay. */
+static void who_ends_takes_nothing_along(void **state) {
+	(void)state;
+	begin_anew();
+	hook = another_begins, hook_step = "journal_removed";
+	assert_int_equal(run_process(&first, NEVER), CUTTLE_OK);
+	leaves("2 2 2 33 1 1 1");
+	assert_int_equal(run_process(&replacing, NEVER), CUTTLE_OK);
+	leaves("2 3");
+}
+
+/* A run that goes on is held to what was approved, too. */
+static void an_approval_is_of_what_goes_on(void **state) {
+	(void)state;
+	char command[HASH_TEXT], approved[3][HASH_TEXT + 16];
+	for (int i = 0; i < 3; i++) {
+		name_command(i ? 1 : 2, command);
+		(void)snprintf(approved[i], sizeof approved[i], "%s:%s", command,
+		               i == 1 ? "0.4" : "0.5");
+	}
+	begin_anew();
+	assert_int_equal(run_process(&stopped, NEVER), CUTTLE_PARTIAL);
+	for (int i = 0; i < 3; i++) {
+		struct told told = again;
+		told.approved = approved[i];
+		assert_int_equal(run_process(&told, NEVER), i < 2 ? CUTTLE_USAGE : CUTTLE_OK);
+	}
+	leaves("1 3");
+}
+
+/* Another process has drawn from the same charge, and closed it. */
+static void another_closes_the_charge(void) {
+	struct ledger *ledger;
+	struct ledger_run found;
+	char run[LEDGER_RUN + 1];
+	assert_int_equal(read_file(".run", run, sizeof run), LEDGER_RUN);
+	run[LEDGER_RUN - 1] = 0;
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
+	struct journal_mark mark = found.mark;
+	mark.bytes += 23;
+	hash_of("another token", 13, mark.sha256);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &found.mark, &mark, &error), CUTTLE_OK);
+	assert_int_equal(ledger_finish(ledger, "notes", run, mark.sha256, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+}
+
+/* Of two processes with copies of one run's files the second ends at its first token. That one is
+ * shown by nobody who comes later. */
+static void a_closed_charge_shows_its_own_tokens(void **state) {
+	(void)state;
+	begin_anew();
+	hook = another_closes_the_charge, hook_step = "journal_append";
+	assert_int_equal(run_process(&first, NEVER), CUTTLE_BUDGET);
+	leaves("1 3 2 10");
+	assert_int_equal(run_process(&again, NEVER), CUTTLE_LEDGER);
+	assert_null(strstr(watch->said, "output_text"));
+}
+
+/* What a killed process did not sync is synced by the one that builds on it: a token that it
+ * writes as a text, the key, the first line, the name of the output. Then the power goes. */
+static void what_was_killed_is_synced(void **state) {
+	(void)state;
+	struct told uncounted = first, later = again;
+	uncounted.uncounted = later.uncounted = true;
+	notes = true;
+	begin_anew();
+	assert_int_equal((int)run_process(&uncounted, 9), DIED);
+	assert_int_equal((int)run_process(&later, 6), DIED);
+	assert_non_null(strstr(watch->said, "output_text"));
+	cut_power();
+	leaves("0 0 0 10");
+	static const unsigned killed[] = {4, 7, 26};
+	for (size_t i = 0; i < 3; i++) {
+		begin_anew();
+		assert_int_equal((int)run_process(&first, killed[i]), DIED);
+		assert_int_equal((int)run_process(&again, i < 2 ? 14 : 6),
+		                 i < 2 ? DIED : CUTTLE_OK);
+		cut_power();
+		const struct told last = {3, 1, false, NEVER, NULL, false};
+		assert_int_equal(run_process(&last, NEVER), CUTTLE_OK);
+		leaves("1 3");
+	}
+	notes = false;
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	struct ledger *ledger;
@@ -602,6 +775,12 @@ static int remove_folder(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_refused_run_leaves_the_name),
+	    cmocka_unit_test(a_paid_beginning_is_seen_under_the_lock),
+	    cmocka_unit_test(who_ends_takes_nothing_along),
+	    cmocka_unit_test(an_approval_is_of_what_goes_on),
+	    cmocka_unit_test(a_closed_charge_shows_its_own_tokens),
+	    cmocka_unit_test(what_was_killed_is_synced),
 	    cmocka_unit_test(the_code_walks_as_the_model),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
