@@ -213,6 +213,7 @@ help:
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make proofs    installs coq (1 GB), compiles the proofs of dp/PRIVACY.md, lists their axioms; apart from test and CI'
+	@echo 'make protocol  installs spin, walks the protocol of charges, from all that may happen to wrong variants; some minutes; nightly'
 	@echo 'make prove     installs Frama-C (1 GB), proves the integer core of the C; the bounded part needs ESBMC=command; nightly'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
@@ -300,6 +301,9 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
+	@echo "== proofs/protocol/check.sh all"
+	@./setup.sh protocol
+	@proofs/protocol/check.sh all
 	@echo "== proofs/prove.sh"
 	@proofs/prove.sh
 	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"
@@ -340,6 +344,10 @@ mutants:
 proofs:
 	@./setup.sh proofs
 	@BUILD=$(BUILD) proofs/check.sh
+
+protocol:
+	@./setup.sh protocol
+	@proofs/protocol/check.sh all
 
 prove:
 	@./setup.sh prove || echo 'prove: SKIPPED what needs these packages'
@@ -419,6 +427,6 @@ deb:
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

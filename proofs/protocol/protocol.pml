@@ -44,6 +44,9 @@
 #ifndef LIMIT
 #define LIMIT LIVES /* charges that the ledger has room for */
 #endif
+#ifndef TAKEN
+#define TAKEN 0 /* 1: TAKES is not asked for (README.md says where it does not hold) */
+#endif
 #ifndef COUNTED
 #define COUNTED 1 /* 0: there is no ledger */
 #endif
@@ -227,7 +230,7 @@ inline charge_it() {
 		:: i > LIVES -> break
 		:: else ->
 			HOLDS(ONCE, !(could_go_on(i) && true_of[i].plan == plan && true_of[i].at == o));
-			HOLDS(TAKES, over || stood || STOPS || !(could_go_on(i) && is_other(i) && true_of[i].at == o));
+			HOLDS(TAKES, over || stood || STOPS || TAKEN || !(could_go_on(i) && is_other(i) && true_of[i].at == o));
 			if
 			:: true_of[i].at == o -> true_of[i].given_up = 1
 			:: else
