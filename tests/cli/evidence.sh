@@ -269,4 +269,32 @@ python3 -c 'import json, sys
 told = json.load(open("seen"))["deployment"]["privacy_loss"]["privacy_parameters"]
 sum = float(sys.argv[1]) + float(sys.argv[2])
 assert sum <= told["epsilon"] <= sum * 1.00001 and told["delta"] == 2e-6, told' "$(epsilon run.receipt.json)" "$(epsilon other.receipt.json)" || fail "a sum of two outputs: $(cat seen)"
+# ---- names that do harm --------------------------------------------------------------------------
+# Whatever a path is, messages show the name in the folder, and nothing of the path.
+long=private-$(printf 'x%.0s' {1..180})
+odd=$'private\n\e[31m/x\nexit code 0: it holds'
+mkdir -p "$long/$long" "${odd%%/*}" && cp edited.json "$long/$long/x.json" && cp edited.json "$odd" && cp edited.json e && cp run.jsonl "$odd.jsonl"
+for name in "$long/$long/x.json" "$odd" e; do
+	rm -rf named
+	exits 7 report "$name" run.receipt.json --texts "$odd.jsonl" --evidence named
+	sound named
+	grep -r private- named && fail "verify.txt has a path: $(cat named/verify.txt)"
+	[ "$(grep -c '^exit code 0' named/verify.txt)" = 1 ] || fail "a name is taken for a verdict: $(cat -v named/verify.txt)"
+	says named/verify.txt '^\$ cuttle receipt verify receipts/1.receipt.json --output FILE$'
+	says named/verify.txt "^cuttle receipt: receipts/2.receipt.json: $([ ${#name} -gt 300 ] && echo 'the reason has no room' || echo 'its bytes are not those that cuttle writes')"
+done
+# A name that turns text around, or that YAML has no character for.
+exits 0 generate "${run[@]}" -e 3 -o plainly.jsonl
+for name in 'x\u202ey' 'x\u009b31m' 'x\u2028y' 'x\ufffey'; do
+	rm -rf named
+	python3 -c 'import json, sys; text = open("plainly.receipt.json").read(); assert "\"dataset\": null" in text
+print(end=text.replace("\"dataset\": null", "\"dataset\": \"" + json.loads("\"" + sys.argv[1] + "\"") + "\""))' "$name" >turned.json
+	exits 0 report turned.json --evidence named
+	sound named
+	[ "${name#*fff}" != "$name" ] || says named/verify.txt '^data set x\?(y|31m)$'
+done
+# An empty folder of the owner alone stays so.
+mkdir -m 700 mine
+exits 0 report run.receipt.json --evidence mine
+[ "$(stat -c %a mine)" = 700 ] || fail "an empty folder was opened to others: $(stat -c %a mine)"
 exit 0

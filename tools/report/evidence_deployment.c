@@ -22,7 +22,7 @@ static void quote_yaml(FILE *file, const char *text) {
 		size_t size = utf8_decode(text, left, &c);
 		if (!size) c = UNICODE_REPLACEMENT;
 		if (c == '"' || c == '\\') fprintf(file, "\\%c", (int)c);
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c > 0xffff || c == 0xfeff ||
+		else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c > 0xfffd || c == 0xfeff ||
 		         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || !size)
 			fprintf(file, "\\U%08X", c);
 		else (void)fwrite(text, 1, size, file);
