@@ -59,7 +59,7 @@ same plain/receipts/1.receipt.json run.receipt.json "the receipt was not copied 
 grep -r SECRET-OTHER plain && fail "another data set is named"
 exits 0 ledger export --ledger spent.db --dataset "$mine"
 same plain/ledger.jsonl out "the ledger's entries"
-says plain/dpia.md '^\| Attribute and membership inference, 55\(i\) \| canary: nothing against the guarantee, which no audit can prove, epsilon at least 0.8125 \(95 %\) \|'
+says plain/dpia.md '^\| Attribute and membership inference, 55\(i\) \| canary: nothing against the guarantee, which no audit can prove, epsilon at least 0.8125 \(95 %\), but no receipt here promises what it tested \|'
 says plain/dpia.md '^\| Inversion, 55\(iv\) \| not run \|'
 says plain/sp800-226.md '^\| Utility \| 3.2 \| met \|'
 says plain/sp800-226.md '^\| Hazard: timing \| 4.3 \| not met \|'
@@ -269,6 +269,33 @@ python3 -c 'import json, sys
 told = json.load(open("seen"))["deployment"]["privacy_loss"]["privacy_parameters"]
 sum = float(sys.argv[1]) + float(sys.argv[2])
 assert sum <= told["epsilon"] <= sum * 1.00001 and told["delta"] == 2e-6, told' "$(epsilon run.receipt.json)" "$(epsilon other.receipt.json)" || fail "a sum of two outputs: $(cat seen)"
+# Who gets both gets both: what all outputs say together stands beside what one says.
+sum=$(sed -n 's/^      epsilon: //p' two/deployment.yaml)
+says two/dpia.md "^\| all outputs, if of the same records \| $sum \|"
+says two/hipaa.md "By all of them, if they are of the same records, epsilon is $sum,"
+says two/sp800-226.md 'Odds can grow 54.6 times, by all outputs here'
+grep -q 'all outputs here\|all of them' plain/*.md && fail "a sum of one output"
+says together/hipaa.md 'Several of the same records add up, and there is no sum here'
+# With lots epsilon is not for any reader.
+says of-lots/questions.md '^Against any reader of the output, with any computer and any knowledge but that of the lots'
+says of-lots/questions.md '^- `dpia.md:[0-9]*`: `\| epsilon if the record.s batch is known \|`$'
+says of-lots/hipaa.md 'any other information but that of the lots'
+says of-lots/deployment.yaml 'but not the lots'
+grep -q 'the lots' plain/*.md plain/deployment.yaml && fail "lots of a run without"
+# An expansion whose parent does not hold is no less than any other output.
+exits 7 report {run,more}.receipt.json --ledger empty.db --evidence orphan
+looked orphan
+same <(grep -A3 'privacy_parameters:' orphan/deployment.yaml) <(grep -A3 'privacy_parameters:' plain/deployment.yaml) "an expansion costs nothing, without its parent"
+says orphan/sp800-226.md '^\| Composition and budget \| 2.1.2, 4.1 \| not met \|'
+# What has no guarantee meets nothing about how it was drawn.
+[ "$(grep -cE '^\| Hazard: (floating point|errors and other channels) \| 4.3 \| not met \|' only-4/sp800-226.md)" = 2 ] || fail "a hazard is met without a guarantee"
+# An audit tests this folder where a receipt in it promises what was tested.
+says plain/sp800-226.md '^\| Tests of the implementation \| 4.6 \| not met \|'
+sed "s/2.9,/$(epsilon run.receipt.json),/" canary.json >of-run.json
+exits 0 report run.receipt.json of-run.json --evidence tested
+says tested/sp800-226.md '^\| Tests of the implementation \| 4.6 \| met \|'
+grep -q 'but no receipt' tested/dpia.md && fail "an audit of this receipt is of none"
+
 # ---- names that do harm --------------------------------------------------------------------------
 # Whatever a path is, messages show the name in the folder, and nothing of the path.
 long=private-$(printf 'x%.0s' {1..180})

@@ -210,24 +210,15 @@ static void put_basic(FILE *file, const struct dossier *dossier) {
 
 /* The sum of epsilon, delta and rho over all outputs, where they protect the same. */
 static void put_sums(FILE *file, const struct dossier *dossier) {
-	const struct report *report = &dossier->report;
-	double epsilon = 0, delta = 0, rho = 0;
-	if (!dossier->shares_unit || !isfinite(dossier->epsilon)) {
+	if (!isfinite(dossier->epsilon_sum)) {
 		put_field(file, 2, "privacy_parameters");
 		fputs("{}\n", file);
 		return;
 	}
-	for (size_t i = 0; i < report->receipt_count; i++) {
-		const struct report_receipt *receipt = &report->receipts[i];
-		if (dossier->receipts[i].derived) continue;
-		epsilon = units_add(epsilon, dossier_epsilon(receipt));
-		delta = units_add(delta, receipt->delta);
-		rho = units_add(rho, json_number_value(json_object_get(receipt->document, "rho")));
-	}
 	open_field(file, 2, "privacy_parameters");
-	put_number_field(file, 3, "epsilon", epsilon);
-	if (delta > 0) put_number_field(file, 3, "delta", delta);
-	if (dossier->has_rho) put_number_field(file, 3, "rho", rho);
+	put_number_field(file, 3, "epsilon", dossier->epsilon_sum);
+	if (dossier->delta_sum > 0) put_number_field(file, 3, "delta", dossier->delta_sum);
+	if (dossier->has_rho) put_number_field(file, 3, "rho", dossier->rho_sum);
 }
 
 /* Tiers 2 and 3, which only receipts that hold can fill in. */
@@ -249,6 +240,11 @@ static void put_guarantee(FILE *file, const struct dossier *dossier) {
 	put_told_field(file, 2, "privacy_parameters_details", dossier, tell_parameters);
 }
 
+#define TRUSTED_MACHINE                                                                            \
+	"Nobody looks into the machine at work (dp/PRIVACY.md, What is assumed). People and "      \
+	"their "                                                                                   \
+	"roles: " EVIDENCE_YOURS "."
+
 static void put_model(FILE *file, const struct dossier *dossier) {
 	const bool one = dossier->receipt_count == 1;
 	open_field(file, 1, "deployment_model");
@@ -258,9 +254,11 @@ static void put_model(FILE *file, const struct dossier *dossier) {
 	               NULL);
 	put_text_field(
 	    file, 2, "trust_assumptions",
-	    "Readers may know every other record, all settings and the code. Nobody "
-	    "looks into the machine at work (dp/PRIVACY.md, What is assumed). People and "
-	    "their roles: " EVIDENCE_YOURS ".",
+	    dossier->counts_lots
+	        ? "Readers may know every other record, all settings and the code, but not the "
+	          "lots, which say what batch a record was in. " TRUSTED_MACHINE
+	        : "Readers may know every other record, all settings and the "
+	          "code. " TRUSTED_MACHINE,
 	    NULL);
 	put_text_field(file, 2, "release_type", one ? "One release" : "Many releases", NULL);
 	put_text_field(file, 2, "release_type_details",

@@ -37,19 +37,24 @@ static bool is_guarded(const struct dossier *dossier) {
 
 static void put_parameters(FILE *file, const struct dossier *dossier) {
 	char number[UNITS_NUMBER], factor[ODDS_TEXT];
-	const double epsilon = dossier->epsilon;
+	const double epsilon = dossier->epsilon,
+	             all = isfinite(dossier->epsilon_sum) ? dossier->epsilon_sum : epsilon;
 	put_hazard(file, "2.2", "Privacy parameter", is_guarded(dossier) ? MET : NOT_MET,
 	           "`cuttle receipt verify`: verify.txt",
 	           "Epsilon of each output is stated, and was computed again. The largest is %s.",
 	           report_number(epsilon, true, number));
 	put_hazard(file, "2.2", "Hazard: a large epsilon",
-	           !is_guarded(dossier) || epsilon >= LARGE ? NOT_MET
-	           : epsilon <= CONSERVATIVE                ? MET
-	                                                    : YOURS,
+	           !is_guarded(dossier) || all >= LARGE ? NOT_MET
+	           : all <= CONSERVATIVE                ? MET
+	                                                : YOURS,
 	           "dpia.md, Risk as odds; docs/EVIDENCE.md",
-	           "Odds can grow %s times. Up to 1 counts as conservative in the document. From "
+	           "Odds can grow %s times%s. Up to 1 counts as conservative in the document. From "
 	           "10 on we say not met. Between them the decision is yours.",
-	           odds_factor(epsilon, factor));
+	           odds_factor(all, factor),
+	           dossier->costing < 2             ? ""
+	           : isfinite(dossier->epsilon_sum) ? ", by all outputs here, if they are of the "
+	                                              "same records"
+	                                            : ", by one output here alone");
 	put_hazard(file, "2.3", "Variant, and hazard of delta",
 	           !is_guarded(dossier)                      ? NOT_MET
 	           : dossier->has_rho || dossier->delta == 0 ? MET
@@ -117,18 +122,23 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "4.2", "Threat and trust model", YOURS, EVIDENCE_YOURS,
 	           "The central model: whoever runs cuttle holds the records and is trusted. "
 	           "Readers are not.");
-	put_hazard(file, "4.3", "Hazard: floating point", MET,
-	           "dp/PRIVACY.md, The mechanism, in integers; `make test`: test\\_dp\\_ratio",
-	           "Private numbers enter as integers. They are clipped, summed and drawn as "
-	           "integers.");
+	const bool guarded = is_guarded(dossier);
+	static const char unguarded[] = "Not every output here has a guarantee that holds.";
+	put_hazard(
+	    file, "4.3", "Hazard: floating point", guarded ? MET : NOT_MET,
+	    "dp/PRIVACY.md, The mechanism, in integers; `make test`: test\\_dp\\_ratio", "%s",
+	    guarded ? "Private numbers enter as integers. They are clipped, summed and drawn "
+	              "as integers."
+	            : unguarded);
 	put_hazard(file, "4.3", "Hazard: timing", NOT_MET,
 	           "docs/GUARANTEE.md; dp/PRIVACY.md, What is not promised",
 	           "Time is not covered. Run offline, on a machine that no reader shares, and "
 	           "publish afterwards.");
-	put_hazard(file, "4.3", "Hazard: errors and other channels", MET,
-	           "dp/PRIVACY.md, Threat model; tests/cli/noninterference.sh",
-	           "No message, exit code or size depends on a record, but through the "
-	           "mechanism.");
+	put_hazard(file, "4.3", "Hazard: errors and other channels", guarded ? MET : NOT_MET,
+	           "dp/PRIVACY.md, Threat model; tests/cli/noninterference.sh", "%s",
+	           guarded ? "No message, exit code or size depends on a record, but through the "
+	                     "mechanism."
+	                   : unguarded);
 	put_hazard(file, "4.4", "Hazard: data security", YOURS, EVIDENCE_YOURS,
 	           "The records themselves, while they are stored and read.");
 	put_hazard(file, "4.4", "Hazard: access control", YOURS, EVIDENCE_YOURS,
@@ -136,15 +146,18 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "4.5", "Hazard: data collection exposure", YOURS, EVIDENCE_YOURS,
 	           "Whether the records had to be collected at all, and for how long they are "
 	           "kept.");
-	size_t sound = 0;
-	for (size_t i = 0; i < report->audit_count; i++)
-		sound += !report->audits[i].is_void && !report->audits[i].contradicts;
-	put_hazard(file, "4.6", "Tests of the implementation",
-	           sound && sound == report->audit_count ? MET : NOT_MET,
+	size_t sound = 0, wrong = 0;
+	for (size_t i = 0; i < report->audit_count; i++) {
+		const struct report_audit *audit = &report->audits[i];
+		const bool failed = audit->is_void || audit->contradicts;
+		wrong += failed;
+		sound += !failed && audit->receipt != REPORT_NONE;
+	}
+	put_hazard(file, "4.6", "Tests of the implementation", sound && !wrong ? MET : NOT_MET,
 	           "`cuttle audit`: dpia.md, Extraction tests",
-	           "%zu audits are here, and %zu are neither void nor contradict. Audits can "
-	           "refute, never confirm.",
-	           report->audit_count, sound);
+	           "%zu audits are here. %zu are void or contradict. %zu of the others tested what "
+	           "a receipt here promises. Audits can refute, never confirm.",
+	           report->audit_count, wrong, sound);
 }
 
 void evidence_write_nist(FILE *file, const struct dossier *dossier) {

@@ -70,6 +70,8 @@ void evidence_audits(FILE *file, const struct dossier *dossier, const char *name
 			fprintf(file, ", epsilon at least %s (95 %%)",
 			        report_number(audit->game.likely, false, number));
 		if (audit->is_private) fputs(" (PRIVATE: " REPORT_STAMP ")", file);
+		if (!isnan(audit->claimed) && audit->receipt == REPORT_NONE)
+			fputs(", but no receipt here promises what it tested", file);
 		before = "; ";
 	}
 	if (!*before) fputs("not run", file);

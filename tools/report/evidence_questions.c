@@ -68,13 +68,22 @@ static void ask_promise(struct asking *asking) {
 	put_source(asking, "verify.txt", "exit code");
 	if (dossier->holding) put_source(asking, "dpia.md", "| Unit and neighbours 1 |");
 	ask(asking, 2, "Against whom?",
-	    !dossier->holding ? "Against nobody: no receipt here holds."
-	                      : "Against any reader of the output, with any knowledge and any "
-	                        "computer. Not against "
-	                        "who watches the machine at work, nor against who runs it.");
+	    !dossier->holding      ? "Against nobody: no receipt here holds."
+	    : dossier->counts_lots ? "Against any reader of the output, with any computer and any "
+	                             "knowledge but that of "
+	                             "the lots. Who knows which batch a record was in is told "
+	                             "more: that epsilon has a "
+	                             "row of its own. Not against who watches the machine at work, "
+	                             "nor against who runs "
+	                             "it."
+	                           : "Against any reader of the output, with any knowledge and any "
+	                             "computer. Not against "
+	                             "who watches the machine at work, nor against who runs it.");
 	put_source(asking, "sp800-226.md", "| Threat and trust model |");
 	put_source(asking, "sp800-226.md", "| Hazard: timing |");
 	put_source(asking, "hipaa.md", "| Other information |");
+	if (dossier->counts_lots)
+		put_source(asking, "dpia.md", "| epsilon if the record's batch is known |");
 	ask(asking, 3, "For how long?",
 	    !dossier->holding ? "Nothing is promised, so there is no time to tell."
 	                      : "For ever: nothing that is learnt or computed later makes the "
