@@ -276,6 +276,16 @@ says two/hipaa.md "By all of them, if they are of the same records, epsilon is $
 says two/sp800-226.md 'Odds can grow 54.6 times, by all outputs here'
 grep -q 'all outputs here\|all of them' plain/*.md && fail "a sum of one output"
 says together/hipaa.md 'Several of the same records add up, and there is no sum here'
+# An evaluation through noise costs its references, too.
+exits 0 ledger init --ledger aside.db --dataset aside --epsilon-limit 9 --delta-limit 1e-5
+exits 0 evaluate -i other.jsonl --against refs.jsonl --private -e 2 --ledger aside.db --dataset aside -q -o noisy.json
+exits 0 report run.receipt.json noisy.json --evidence noisy
+sound noisy
+unstamped noisy
+says noisy/dpia.md '^\| evaluations through noise, of their references \| 2 \|'
+says noisy/hipaa.md '^\| Evaluations \| Of 1 the references answered through noise.*epsilon 2 is added'
+says noisy/deployment.yaml 'evaluations cost their references epsilon 2, delta 1e-06, through noise'
+says noisy/sp800-226.md 'Evaluations here cost their references more'
 # With lots epsilon is not for any reader.
 says of-lots/questions.md '^Against any reader of the output, with any computer and any knowledge but that of the lots'
 says of-lots/questions.md '^- `dpia.md:[0-9]*`: `\| epsilon if the record.s batch is known \|`$'

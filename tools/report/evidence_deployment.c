@@ -115,7 +115,8 @@ static void tell_limits(FILE *file, const struct dossier *dossier) {
 
 static void tell_parameters(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
-	char number[UNITS_NUMBER];
+	const struct evidence_asked asked = evidence_asked(dossier);
+	char number[UNITS_NUMBER], delta[UNITS_NUMBER];
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
 		fprintf(file, "%s: %s %s", dossier->receipts[i].name,
@@ -136,6 +137,12 @@ static void tell_parameters(FILE *file, const struct dossier *dossier) {
 		            "made from others here cost nothing more."
 		          : "Outputs protect different things, so there is no sum.",
 		      file);
+	if (asked.count)
+		fprintf(file,
+		        " Besides, evaluations cost their references epsilon %s, delta %s, through "
+		        "noise (report.html, Budget).",
+		        report_number(asked.epsilon, true, number),
+		        report_number(asked.delta, true, delta));
 }
 
 static void tell_composition(FILE *file, const struct dossier *dossier) {

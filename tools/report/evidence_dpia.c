@@ -70,6 +70,7 @@ static void put_receipt_odds(FILE *file, const char *whose, double epsilon, doub
 
 static void put_risk(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
+	const struct evidence_asked asked = evidence_asked(dossier);
 	static const double known[] = {1, 3, 10};
 	fputs("\n## Risk as odds, Art. 35(7)(c)\n\nSomebody holds a chance that what is protected "
 	      "was in the input: a record, the content of marks, or a word. Then they see the "
@@ -97,6 +98,9 @@ static void put_risk(FILE *file, const struct dossier *dossier) {
 			                 receipt->epsilon_known, receipt->delta_known,
 			                 dossier->receipts[i].name);
 	}
+	if (asked.count)
+		put_receipt_odds(file, "evaluations through noise, of their references",
+		                 asked.epsilon, asked.delta, "report.html, Budget");
 	if (dossier->costing > 1 && isfinite(dossier->epsilon_sum))
 		put_receipt_odds(file, "all outputs, if of the same records", dossier->epsilon_sum,
 		                 dossier->delta_sum, "deployment.yaml, privacy_parameters");

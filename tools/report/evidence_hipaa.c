@@ -36,6 +36,18 @@ static void put_risk_size(FILE *file, const struct dossier *dossier) {
 		             one, after);
 }
 
+/* What the evaluations tell a recipient besides. */
+static void put_evaluations(FILE *file, const struct dossier *dossier) {
+	const struct evidence_asked asked = evidence_asked(dossier);
+	char epsilon[UNITS_NUMBER];
+	if (!asked.count) return;
+	evidence_row(file, "Evaluations", "dpia.md, Risk as odds; report.html, Budget",
+	             "Of %zu the references answered through noise. Whoever reads these, too, may "
+	             "learn more of them: epsilon %s is added to that of outputs of the same "
+	             "records.",
+	             asked.count, report_number(asked.epsilon, true, epsilon));
+}
+
 void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
 	evidence_head(file, dossier, "Expert determination",
 	              "For an expert under 45 CFR 164.514(b)(1). **This is not a determination.** "
@@ -57,6 +69,7 @@ void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
 	             dossier->counts_lots ? " but that of the lots" : "",
 	             dossier->counts_lots ? " Who knows these has a weaker bound (dpia.md)." : "");
 	put_risk_size(file, dossier);
+	put_evaluations(file, dossier);
 	evidence_row(file, "Who is protected", "dpia.md, Who is protected",
 	             dossier->owns_persons
 	                 ? "Everybody with one value of a field, as receipts say."

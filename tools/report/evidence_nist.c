@@ -113,12 +113,15 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	           dossier->is_counted ? MET : NOT_MET,
 	           dossier->ledger ? "`cuttle ledger history`: ledger.jsonl, verify.txt"
 	                           : "`cuttle ledger`: docs/GUARANTEE.md",
-	           "%s",
+	           "%s%s",
 	           dossier->is_counted
 	               ? "A ledger counted every run here that read records, and refuses what "
 	                 "would go over its limit."
 	               : "Not every run here was found in a ledger. What other runs cost is not "
-	                 "known.");
+	                 "known.",
+	           evidence_asked(dossier).count
+	               ? " Evaluations here cost their references more (report.html, Budget)."
+	               : "");
 	put_hazard(file, "4.2", "Threat and trust model", YOURS, EVIDENCE_YOURS,
 	           "The central model: whoever runs cuttle holds the records and is trusted. "
 	           "Readers are not.");
