@@ -287,7 +287,7 @@ says noisy/hipaa.md '^\| Evaluations \| Of 1 the references answered through noi
 says noisy/deployment.yaml 'evaluations cost their references epsilon 2, delta 1e-06, through noise'
 says noisy/sp800-226.md 'Evaluations here cost their references more'
 # With lots epsilon is not for any reader.
-says of-lots/questions.md '^Against any reader of the output, with any computer and any knowledge but that of the lots'
+says of-lots/questions.md '^Against any reader of the output, with any computer, and any knowledge but that of the lots'
 says of-lots/questions.md '^- `dpia.md:[0-9]*`: `\| epsilon if the record.s batch is known \|`$'
 says of-lots/hipaa.md 'any other information but that of the lots'
 says of-lots/deployment.yaml 'but not the lots'
@@ -295,8 +295,20 @@ grep -q 'the lots' plain/*.md plain/deployment.yaml && fail "lots of a run witho
 # An expansion whose parent does not hold is no less than any other output.
 exits 7 report {run,more}.receipt.json --ledger empty.db --evidence orphan
 looked orphan
-same <(grep -A3 'privacy_parameters:' orphan/deployment.yaml) <(grep -A3 'privacy_parameters:' plain/deployment.yaml) "an expansion costs nothing, without its parent"
+says orphan/deployment.yaml '^    privacy_parameters: \{\}$'
 says orphan/sp800-226.md '^\| Composition and budget \| 2.1.2, 4.1 \| not met \|'
+# Beside an output that nothing bounds, the bound of another is no bound of both.
+exits 4 report run.receipt.json none.receipt.json --evidence mixed
+looked mixed
+says mixed/deployment.yaml '^    privacy_parameters: \{\}$'
+grep -q 'all outputs, if' mixed/dpia.md && fail "a sum beside what nothing bounds"
+for name in mixed bad only-4 only-7 free; do
+	says $name/hipaa.md '^\| Size of the risk \| Without bound: '
+	says $name/hipaa.md '^\| Other information \| No bound holds for all outputs here'
+	says $name/sp800-226.md 'Odds can grow any number times'
+	says $name/dpia.md 'Nothing bounds what an output says that has no row'
+	grep -q '^Against any reader' $name/questions.md && fail "$name: a promise for outputs without a guarantee"
+done
 # What has no guarantee meets nothing about how it was drawn.
 [ "$(grep -cE '^\| Hazard: (floating point|errors and other channels) \| 4.3 \| not met \|' only-4/sp800-226.md)" = 2 ] || fail "a hazard is met without a guarantee"
 # An audit tests this folder where a receipt in it promises what was tested.

@@ -131,7 +131,10 @@ static void tell_parameters(FILE *file, const struct dossier *dossier) {
 			        report_number(receipt->epsilon_known, true, number));
 		fputs(". ", file);
 	}
-	if (report->receipt_count > 1)
+	if (!evidence_guarded(dossier))
+		fputs("Not every output here has a guarantee that holds, so there is no sum.",
+		      file);
+	else if (report->receipt_count > 1)
 		fputs(dossier->shares_unit
 		          ? "The numbers above are sums over all outputs that cost anything: those "
 		            "made from others here cost nothing more."

@@ -77,6 +77,10 @@ static void put_risk(FILE *file, const struct dossier *dossier) {
 	      "output. The table says how sure they can become. It "
 	      "holds for any reader, but for a chance of delta.",
 	      file);
+	if (!evidence_guarded(dossier))
+		fputs(" Nothing bounds what an output says that has no row, or whose epsilon is "
+		      "none.",
+		      file);
 	if (dossier->counts_lots)
 		fputs(" With lots it holds while the reader does not know which batch a record was "
 		      "in; a row of its own says what holds then.",
@@ -120,9 +124,8 @@ static void put_risk(FILE *file, const struct dossier *dossier) {
 	      file);
 	evidence_begin(file, "Risks to people, Art. 35(7)(c)");
 	evidence_row(file, "What a record alone says", "verify.txt", "%s",
-	             isfinite(dossier->epsilon) && dossier->holding == dossier->receipt_count
-	                 ? "Bounded, as the table says."
-	                 : "Not bounded for all outputs here.");
+	             evidence_guarded(dossier) ? "Bounded, as the table says."
+	                                       : "Not bounded for all outputs here.");
 	evidence_row(file, "What many records share", "report.html, What is not covered",
 	             "Not bounded: it may come out.");
 	evidence_yours(file, "Severity",

@@ -12,7 +12,7 @@ static void put_risk_size(FILE *file, const struct dossier *dossier) {
 	                  shown[] = "dpia.md, Risk as odds; verify.txt";
 	report_number(epsilon, true, one);
 	odds_after_words(epsilon, 0.01, after);
-	if (!isfinite(epsilon))
+	if (!evidence_guarded(dossier))
 		evidence_row(file, topic, "verify.txt",
 		             "Without bound: an output here has no guarantee that holds.");
 	else if (dossier->costing < 2)
@@ -49,6 +49,7 @@ static void put_evaluations(FILE *file, const struct dossier *dossier) {
 }
 
 void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
+	const bool guarded = evidence_guarded(dossier);
 	evidence_head(file, dossier, "Expert determination",
 	              "For an expert under 45 CFR 164.514(b)(1). **This is not a determination.** "
 	              "Nobody has judged here that a risk is very small. The rule names no number, "
@@ -63,15 +64,21 @@ void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
 	             "%zu outputs, each named by its SHA-256. %s", dossier->receipt_count,
 	             dossier->is_compared ? "The files were compared with it."
 	                                  : "Not all files were compared with it.");
-	evidence_row(file, "Other information", "dp/PRIVACY.md, In what sense",
-	             "The bound holds for a reader with any other information%s, now or later, and "
-	             "any means.%s",
-	             dossier->counts_lots ? " but that of the lots" : "",
-	             dossier->counts_lots ? " Who knows these has a weaker bound (dpia.md)." : "");
+	evidence_row(
+	    file, "Other information", "dp/PRIVACY.md, In what sense", "%s%s%s%s",
+	    guarded ? "The bound holds"
+	            : "No bound holds for all outputs here. Of those "
+	              "whose receipt holds, it does so",
+	    " for a reader with any other information",
+	    dossier->counts_lots ? " but that of the lots" : "",
+	    dossier->counts_lots
+	        ? ", now or later, and any means. Who knows these has a weaker bound (dpia.md)."
+	        : ", now or later, and any means.");
 	put_risk_size(file, dossier);
 	put_evaluations(file, dossier);
 	evidence_row(file, "Who is protected", "dpia.md, Who is protected",
-	             dossier->owns_persons
+	             !dossier->holding ? "Nobody: no receipt here holds."
+	             : dossier->owns_persons
 	                 ? "Everybody with one value of a field, as receipts say."
 	                 : "A record, a mark or a word, as receipts say. A person with several is "
 	                   "protected less.");

@@ -30,33 +30,33 @@ static void begin_hazards(FILE *file, const char *heading) {
 	    heading);
 }
 
-/* Whether something is promised for all that is in the folder. */
-static bool is_guarded(const struct dossier *dossier) {
-	return dossier->holding == dossier->receipt_count && isfinite(dossier->epsilon);
-}
-
 static void put_parameters(FILE *file, const struct dossier *dossier) {
 	char number[UNITS_NUMBER], factor[ODDS_TEXT];
-	const double epsilon = dossier->epsilon,
-	             all = isfinite(dossier->epsilon_sum) ? dossier->epsilon_sum : epsilon;
-	put_hazard(file, "2.2", "Privacy parameter", is_guarded(dossier) ? MET : NOT_MET,
+	const double epsilon = dossier->epsilon, all = !evidence_guarded(dossier) ? (double)INFINITY
+	                                               : isfinite(dossier->epsilon_sum)
+	                                                   ? dossier->epsilon_sum
+	                                                   : epsilon;
+	put_hazard(file, "2.2", "Privacy parameter", evidence_guarded(dossier) ? MET : NOT_MET,
 	           "`cuttle receipt verify`: verify.txt",
-	           "Epsilon of each output is stated, and was computed again. The largest is %s.",
+	           "Epsilon of each output %s. The largest is %s.",
+	           evidence_guarded(dossier) ? "is stated, and was computed again"
+	                                     : "whose receipt holds was computed again; others "
+	                                       "have none",
 	           report_number(epsilon, true, number));
 	put_hazard(file, "2.2", "Hazard: a large epsilon",
-	           !is_guarded(dossier) || all >= LARGE ? NOT_MET
-	           : all <= CONSERVATIVE                ? MET
-	                                                : YOURS,
+	           !evidence_guarded(dossier) || all >= LARGE ? NOT_MET
+	           : all <= CONSERVATIVE                      ? MET
+	                                                      : YOURS,
 	           "dpia.md, Risk as odds; docs/EVIDENCE.md",
 	           "Odds can grow %s times%s. Up to 1 counts as conservative in the document. From "
 	           "10 on we say not met. Between them the decision is yours.",
 	           odds_factor(all, factor),
-	           dossier->costing < 2             ? ""
+	           dossier->costing < 2 || !isfinite(all) ? ""
 	           : isfinite(dossier->epsilon_sum) ? ", by all outputs here, if they are of the "
 	                                              "same records"
 	                                            : ", by one output here alone");
 	put_hazard(file, "2.3", "Variant, and hazard of delta",
-	           !is_guarded(dossier)                      ? NOT_MET
+	           !evidence_guarded(dossier)                ? NOT_MET
 	           : dossier->has_rho || dossier->delta == 0 ? MET
 	                                                     : YOURS,
 	           "receipts/; verify.txt",
@@ -96,9 +96,10 @@ static void put_algorithms(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "3.3", "Bias", YOURS, EVIDENCE_YOURS,
 	           "What few records say is lost first, so small groups are shown worst.");
 	put_hazard(file, "3.6", "Hazard: synthetic data without a guarantee",
-	           is_guarded(dossier) ? MET : NOT_MET, "verify.txt", "%s",
-	           is_guarded(dossier) ? "Each output was drawn under the guarantee of its receipt."
-	                               : "Not every output here has a guarantee that holds.");
+	           evidence_guarded(dossier) ? MET : NOT_MET, "verify.txt", "%s",
+	           evidence_guarded(dossier)
+	               ? "Each output was drawn under the guarantee of its receipt."
+	               : "Not every output here has a guarantee that holds.");
 	put_hazard(file, "3.7", "Hazard: units of unstructured data", YOURS, EVIDENCE_YOURS,
 	           "A text may tell about others than its owner. Whoever stands in several "
 	           "people's records is protected less.");
@@ -106,7 +107,8 @@ static void put_algorithms(FILE *file, const struct dossier *dossier) {
 
 static void put_deployment(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
-	put_hazard(file, "4.1", "Query model", is_guarded(dossier) ? MET : NOT_MET, "receipts/",
+	put_hazard(file, "4.1", "Query model", evidence_guarded(dossier) ? MET : NOT_MET,
+	           "receipts/",
 	           "A data release: outputs are fixed. Whoever reads them asks the records "
 	           "nothing.");
 	put_hazard(file, "2.1.2, 4.1", "Composition and budget",
@@ -125,7 +127,7 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "4.2", "Threat and trust model", YOURS, EVIDENCE_YOURS,
 	           "The central model: whoever runs cuttle holds the records and is trusted. "
 	           "Readers are not.");
-	const bool guarded = is_guarded(dossier);
+	const bool guarded = evidence_guarded(dossier);
 	static const char unguarded[] = "Not every output here has a guarantee that holds.";
 	put_hazard(
 	    file, "4.3", "Hazard: floating point", guarded ? MET : NOT_MET,

@@ -54,6 +54,10 @@ const char *evidence_subject(const struct dossier *dossier) {
 	           : dossier->receipts[0].name;
 }
 
+bool evidence_guarded(const struct dossier *dossier) {
+	return dossier->holding == dossier->receipt_count && isfinite(dossier->epsilon);
+}
+
 struct evidence_asked evidence_asked(const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
 	struct evidence_asked sum = {0};

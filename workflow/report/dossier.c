@@ -243,7 +243,8 @@ static void gather_facts(struct dossier *dossier) {
 /* Adds up what all outputs cost together, where that means anything. */
 static void gather_sums(struct dossier *dossier) {
 	const struct report *report = &dossier->report;
-	const bool added = dossier->shares_unit && isfinite(dossier->epsilon);
+	const bool added = dossier->shares_unit && isfinite(dossier->epsilon) &&
+	                   dossier->holding == dossier->receipt_count;
 	dossier->epsilon_sum = dossier->delta_sum = dossier->rho_sum = added ? 0 : (double)NAN;
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];

@@ -54,7 +54,8 @@ struct dossier {
 	/* Of all receipts that hold, together. */
 	double epsilon; /* the largest; infinity: one promises nothing; NaN: none holds */
 	double delta;   /* the largest */
-	/* Sums over all that cost anything. NaN: they protect different things, or nothing. */
+	/* Sums over all that cost anything. NaN: they protect different things, or one of the
+	 * receipts does not hold, or promises nothing. */
 	double epsilon_sum, delta_sum, rho_sum;
 	size_t costing;    /* how many cost anything: all but derived ones */
 	bool counts_lots;  /* an epsilon holds while nobody knows which batch a record was in */
