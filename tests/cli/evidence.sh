@@ -297,6 +297,9 @@ exits 7 report {run,more}.receipt.json --ledger empty.db --evidence orphan
 looked orphan
 says orphan/deployment.yaml '^    privacy_parameters: \{\}$'
 says orphan/sp800-226.md '^\| Composition and budget \| 2.1.2, 4.1 \| not met \|'
+# An epsilon that is copied from a receipt that is not here was not computed again.
+for name in of-more of-free; do says $name/sp800-226.md '^\| Privacy parameter \| 2.2 \| yours \|.*But of 1 it is copied from a receipt that is not here'; done
+for name in derived taught plain; do says $name/sp800-226.md '^\| Privacy parameter \| 2.2 \| met \|.*was computed again. The largest is [0-9.]*\. \|'; done
 # Beside an output that nothing bounds, the bound of another is no bound of both.
 exits 4 report run.receipt.json none.receipt.json --evidence mixed
 looked mixed

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum row_status { MET, NOT_MET, YOURS };
 static const char *const STATUSES[] = {"met", "not met", "yours"};
@@ -30,19 +31,42 @@ static void begin_hazards(FILE *file, const char *heading) {
 	    heading);
 }
 
+/* How many outputs have an epsilon that is copied from the receipt of what they were made from, in
+ * whole or in part, which is not here. Nothing here computes it again. */
+static size_t count_copied(const struct dossier *dossier) {
+	const struct report *report = &dossier->report;
+	size_t copied = 0;
+	for (size_t i = 0; i < report->receipt_count; i++) {
+		const struct receipt_bias *bias = report->receipts[i].v.bias;
+		bool found = dossier->receipts[i].derived;
+		for (size_t k = 0; bias && k < report->receipt_count; k++)
+			found |= !strcmp(report->receipts[k].sha256, bias->receipt_sha256);
+		copied += !found && (bias || *dossier->receipts[i].source);
+	}
+	return copied;
+}
+
 static void put_parameters(FILE *file, const struct dossier *dossier) {
 	char number[UNITS_NUMBER], factor[ODDS_TEXT];
 	const double epsilon = dossier->epsilon, all = !evidence_guarded(dossier) ? (double)INFINITY
 	                                               : isfinite(dossier->epsilon_sum)
 	                                                   ? dossier->epsilon_sum
 	                                                   : epsilon;
-	put_hazard(file, "2.2", "Privacy parameter", evidence_guarded(dossier) ? MET : NOT_MET,
+	const size_t copied = count_copied(dossier);
+	char not_here[96] = "";
+	if (copied)
+		(void)snprintf(not_here, sizeof not_here,
+		               " But of %zu it is copied from a receipt that is not here.", copied);
+	put_hazard(file, "2.2", "Privacy parameter",
+	           !evidence_guarded(dossier) ? NOT_MET
+	           : copied                   ? YOURS
+	                                      : MET,
 	           "`cuttle receipt verify`: verify.txt",
-	           "Epsilon of each output %s. The largest is %s.",
+	           "Epsilon of each output %s. The largest is %s.%s",
 	           evidence_guarded(dossier) ? "is stated, and was computed again"
 	                                     : "whose receipt holds was computed again; others "
 	                                       "have none",
-	           report_number(epsilon, true, number));
+	           report_number(epsilon, true, number), not_here);
 	put_hazard(file, "2.2", "Hazard: a large epsilon",
 	           !evidence_guarded(dossier) || all >= LARGE ? NOT_MET
 	           : all <= CONSERVATIVE                      ? MET
