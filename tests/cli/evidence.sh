@@ -288,7 +288,7 @@ says noisy/deployment.yaml 'evaluations cost their references epsilon 2, delta 1
 says noisy/sp800-226.md 'Evaluations here cost their references more'
 # With lots epsilon is not for any reader.
 says of-lots/questions.md '^Against any reader of the output, with any computer, and any knowledge but that of the lots'
-says of-lots/questions.md '^- `dpia.md:[0-9]*`: `\| epsilon if the record.s batch is known \|`$'
+says of-lots/questions.md '^- .dpia.md:[0-9]*.: .\| epsilon if the record.s batch is known \|.$'
 says of-lots/hipaa.md 'any other information but that of the lots'
 says of-lots/deployment.yaml 'but not the lots'
 grep -q 'the lots' plain/*.md plain/deployment.yaml && fail "lots of a run without"
