@@ -155,7 +155,7 @@ else
 
 	# packaging/examples/compose.yaml, with its volumes, its environment and its health check.
 	python3 - packaging/examples/compose.yaml "$version" "$scratch" <<-'END' || fail "compose.yaml: see above"
-		import os, sys, yaml
+		import os, re, sys, yaml
 		whole = yaml.safe_load(open(sys.argv[1]))
 		one, scratch = whole["services"]["cuttle"], sys.argv[3]
 		assert one["image"] == "cuttle:" + sys.argv[2] and one["read_only"] is True and one["cap_drop"] == ["ALL"]
@@ -172,8 +172,8 @@ else
 		assert one["healthcheck"]["test"][0] == "CMD"
 		open(scratch + "/health", "w").write("\n".join(one["healthcheck"]["test"][1:]) + "\n")
 		# The commands of its heading, without what is Compose's.
-		lines = [line[1:].strip() for line in open(sys.argv[1]) if "docker compose run" in line]
-		open(scratch + "/first", "w").write("".join(line.split(" cuttle ", 1)[1] + "\n" for line in lines))
+		lines = [line[1:].strip() for line in open(sys.argv[1]) if " run --rm " in line]
+		open(scratch + "/first", "w").write("".join(re.split(" cuttle(?::[^ ]*)? ", line, maxsplit=1)[1] + "\n" for line in lines))
 		assert len(lines) == 2
 	END
 	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=cuttle.example -keyout "$scratch/keys/key.pem" -out "$scratch/keys/cert.pem" -days 2 2>/dev/null ||
