@@ -267,7 +267,7 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
-NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
+NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs serve_trail tag trace units
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits gen_schema cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
 	@$(MAKE) --no-print-directory check
 	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan

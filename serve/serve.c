@@ -65,6 +65,11 @@ static void wait_for_end(struct server *server) {
 			fprintf(stderr, "cuttle serve: the keys stay as they were: %s\n",
 			        error.message);
 		else http_keys_changed(server->http);
+		// They are as they are, whether the trail can be told now or at the next change.
+		if (server->jobs && jobs_note_keys(server->jobs, server->keys, &error))
+			fprintf(stderr,
+			        "cuttle serve: the audit trail lacks a change of keys: %s\n",
+			        error.message);
 	}
 }
 
@@ -93,6 +98,7 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 		jobs.user = server;
 		status = jobs_open(&jobs, &server->jobs, error);
 		if (!status && server->keys) status = jobs_adopt(server->jobs, server->keys, error);
+		if (!status) status = jobs_note_keys(server->jobs, server->keys, error);
 		if (status && server->jobs) jobs_stop(server->jobs);
 		if (status && server->plain) plain_stop(server->plain);
 	}

@@ -40,10 +40,15 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/secrecy.h"
 #include "io/receipts/receipt.h"
+#include "io/disk/fail.h"
 #include "serve/http/keys.h"
+#include "serve/jobs/trail_check.h"
 #include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct serve_values {
@@ -62,6 +67,9 @@ struct serve_values {
 	uint64_t seed;            /* of jobs; COUNT_NONE = private */
 	bool approval;
 	bool restored;
+	bool trail_restored;
+	const char *trail_copy; /* path, "-" = standard output; NULL = none */
+	const char *head;       /* trail verify: a hash that must be there */
 	uint64_t slots;
 	uint64_t context;
 	int plain; /* enum serve_plain */
@@ -71,10 +79,10 @@ struct serve_values {
 // clang-format off
 #define SERVE(member) OPTION(struct serve_values, member)
 static const struct option_entry OPTIONS[] = {
-	{.name = "listen", SERVE(listen), .argument = "ADDRESS",
+	{.name = "listen", .first = true, SERVE(listen), .argument = "ADDRESS",
 	 .help = "HOST:PORT or unix:PATH (default: the socket that systemd hands over, else "
 	         "127.0.0.1:8080); other hosts than this one only with TLS and keys"},
-	{.name = "keys", SERVE(keys), .argument = "FILE",
+	{.name = "keys", .first = true, SERVE(keys), .argument = "FILE",
 	 .help = "clients need a key of this file, which cuttle serve key writes; without it "
 	         "whoever can connect may do everything"},
 	{.name = "tls-cert", SERVE(certificate), .argument = "FILE",
@@ -90,19 +98,27 @@ static const struct option_entry OPTIONS[] = {
 	         "has none"},
 	{.name = "name", SERVE(name), .argument = "NAME",
 	 .help = "what clients call the model: a-z, 0-9, - and _ (default: from the file's name)"},
-	{.name = "state", SERVE(state), .argument = "FOLDER",
+	{.name = "state", .first = true, SERVE(state), .argument = "FOLDER",
 	 .help = "keep private jobs here, a folder of this server alone; with --ledger"},
-	{.name = "ledger", SERVE(ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, SERVE(ledger), .argument = "FILE",
 	 .help = "the ledger that private jobs are charged in (cuttle ledger init)"},
-	{.name = "runtime-dir", SERVE(runtime), .argument = "FOLDER",
+	{.name = "runtime-dir", .first = true, SERVE(runtime), .argument = "FOLDER",
 	 .help = "keep the keys of uploaded references here; must be in memory, so that a reboot "
 	         "forgets them (default: $RUNTIME_DIRECTORY, else /run/user/UID/cuttle)"},
-	{.name = "approval", SERVE(approval),
+	{.name = "approval", .first = true, SERVE(approval),
 	 .help = "officers alone may start private jobs"},
 	{.name = "ledger-restored", SERVE(restored),
 	 .help = "begin although the ledger lacks entries that this server has seen. It "
 	         "was put back from a backup, and what it lacks is counted no more. "
 	         "Needed once"},
+	{.name = "trail-copy", SERVE(trail_copy), .argument = "FILE",
+	 .help = "also write each line of the audit trail to this file, or to standard output "
+	         "(-), for programs that collect logs. STATE/trail.jsonl is what counts"},
+	{.name = "trail-restored", SERVE(trail_restored),
+	 .help = "begin although the audit trail is not as this server left it, and go on from "
+	         "what is there. Its next entry says so. Needed once"},
+	{.name = "head", SERVE(head), .argument = "HASH",
+	 .help = "trail verify: an entry must have this hash, which was kept elsewhere"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
 	 .help = "private jobs that may wait or run (default 64); more are refused"},
 	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
@@ -127,7 +143,7 @@ static const char ABOUT[] =
 	"clients expect. It answers /completion, /tokenize and /props as llama.cpp's do, and "
 	"/health, /ready and /metrics. Completions are NOT PRIVATE: the model goes on with "
 	"what it is sent.\n"
-	"cuttle serve key ID use|officer --keys FILE makes a key, adds its hash to the file, "
+	"cuttle serve key ID ROLE --keys FILE makes a key, adds its hash to the file, "
 	"and prints the key once. It stands nowhere else. To take a key away, delete its line. "
 	"A server reads the file again on SIGHUP, and ends what was asked with keys that are "
 	"gone. Jobs are a key's: another one with the same ID does not see them. Files of keys "
@@ -144,11 +160,19 @@ static const char ABOUT[] =
 	"not begin (exit 7). Put the newest copy there. Where there is none, charge by hand "
 	"what is known (cuttle ledger reserve; receipts have the numbers). Then begin once "
 	"with --ledger-restored.\n"
+	"STATE/trail.jsonl is the audit trail: who created, uploaded, started, fetched, "
+	"cancelled and removed which job, and which keys came and went, with time, key and "
+	"address. A DELETE leaves it as it is. It has no text and no count of records.\n"
+	"cuttle serve trail verify STATE says whether it is whole, also while the server runs, "
+	"and also of a copy of the file. Exit 7: it was changed, cut or put in another order. "
+	"Who owns the folder can write all of it anew. So keep the hash that it prints "
+	"elsewhere, and give it as --head.\n"
 	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 "
 	"seconds.\n";
 // clang-format on
 
-#define MAKE_KEY "key ID use|officer --keys FILE"
+#define MAKE_KEY "key ID ROLE --keys FILE"
+#define CHECK_TRAIL "trail verify STATE"
 
 static int make_client_key(const struct verb *verb, const struct serve_values *values, int argc,
                            char **argv) {
@@ -201,6 +225,8 @@ static const char *find_serve_fault(const struct serve_values *values) {
 		return "--bias is for completions: leave out --plain off";
 	if (!jobs && values->approval) return "--approval needs --state FOLDER";
 	if (!jobs && values->restored) return "--ledger-restored needs --state FOLDER";
+	if (!jobs && values->trail_restored) return "--trail-restored needs --state FOLDER";
+	if (!jobs && values->trail_copy) return "--trail-copy needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
 	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
@@ -223,6 +249,7 @@ static int check_serve_paths(const struct verb *verb, const struct serve_values 
 	    PATH_ALONE("--bias", values->bias, PATH_FILE),
 	    PATH_ALONE("--tls-cert", values->certificate, PATH_FILE),
 	    PATH_ALONE("--tls-key", values->secret, PATH_FILE),
+	    PATH_ALONE("--trail-copy", values->trail_copy, PATH_OUTPUT),
 	    {"--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
 	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
 }
@@ -285,7 +312,9 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	    .seed = values->seed,
 	    .queue = values->queue,
 	    .approval = values->approval,
-	    .restored = values->restored};
+	    .restored = values->restored,
+	    .trail_restored = values->trail_restored,
+	    .trail_copy = values->trail_copy};
 	const struct serve_request request = {.listen = {.address = values->listen,
 	                                                 .certificate = values->certificate,
 	                                                 .secret = values->secret,
@@ -308,7 +337,55 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
-static const char *const ACTIONS[] = {"key"};
+/* Prints what is told of a trail that is whole. */
+static void print_trail(const struct trail_check *check, bool alone) {
+	printf("entries    %llu\nhead       %s\n", (unsigned long long)check->end.head.number,
+	       check->end.head.number ? check->end.head.hash : "none");
+	if (check->waiting_count)
+		printf("waiting    %llu of them are in jobs.db alone; the server writes them when "
+		       "it begins\n",
+		       (unsigned long long)check->waiting_count);
+	printf("end        %s\n", check->known ? "as the server left it"
+	                          : alone      ? "not checked: give the state folder, or --head"
+	                                       : "not checked: jobs.db knows no entry");
+}
+
+static int verify_trail(const struct verb *verb, const struct serve_values *values,
+                        const char *place) {
+	struct stat state;
+	struct cuttle_error error;
+	struct trail_check check;
+	const bool folder = stat(place, &state) == 0 && S_ISDIR(state.st_mode);
+	char *trail = folder ? file_name(place, "/trail.jsonl") : strdup(place);
+	char *list = folder ? file_name(place, "/jobs.db") : NULL;
+	enum cuttle_status status = CUTTLE_OK;
+	if (!trail || (folder && !list)) status = io_fail(&error, CUTTLE_NOMEM, "out of memory");
+	if (!status && access(trail, R_OK) != 0)
+		status =
+		    io_fail(&error, CUTTLE_INPUT, "cannot read %s: %s", trail, strerror(errno));
+	if (!status) status = trail_check(trail, list, NULL, values->head, &check, &error);
+	free(trail);
+	free(list);
+	if (status) return verb_fail(verb, status, &error);
+	print_trail(&check, !folder);
+	trail_check_free(&check);
+	return CUTTLE_OK;
+}
+
+static int run_trail_action(const struct verb *verb, const struct serve_values *values, int argc,
+                            char **argv) {
+	if (argc != 3 || strcmp(argv[1], "verify") != 0)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "to check an audit trail type: cuttle serve " CHECK_TRAIL);
+	if (values->head && (strlen(values->head) != HASH_TEXT - 1 ||
+	                     strspn(values->head, "0123456789abcdef") != HASH_TEXT - 1))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--head: must be 64 hex digits, in lower case");
+	return verify_trail(verb, values, argv[2]);
+}
+
+static const char *const ACTIONS[] = {"key", "trail"};
+enum { ACTION_COUNT = sizeof ACTIONS / sizeof *ACTIONS };
 
 static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	struct serve_values values = {.slots = 8, .seed = COUNT_NONE};
@@ -316,13 +393,14 @@ static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	size_t action;
 	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
 	if (operands == argc) return run_server(verb, &values);
-	if (!verb_action(verb, argv[operands], ACTIONS, 1, &action)) return CUTTLE_USAGE;
+	if (!verb_action(verb, argv[operands], ACTIONS, ACTION_COUNT, &action)) return CUTTLE_USAGE;
+	if (action) return run_trail_action(verb, &values, argc - operands, argv + operands);
 	return make_client_key(verb, &values, argc - operands, argv + operands);
 }
 
 const struct verb serve_verb = {
     .name = "serve",
-    .usage = "-m MODEL [--listen ADDRESS] [--keys FILE] [OPTION]... | " MAKE_KEY,
+    .usage = "-m MODEL [--keys FILE] [OPTION]... | " MAKE_KEY " | " CHECK_TRAIL,
     .summary = "a server: private jobs, and OpenAI's completions and chats, which are NOT PRIVATE",
     .example = "-m MODEL.gguf --state jobs --ledger spent.db --keys keys --approval",
     .another = "-m MODEL.gguf --listen 127.0.0.1:8080",
@@ -330,6 +408,6 @@ const struct verb serve_verb = {
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .actions = ACTIONS,
-    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
+    .action_count = ACTION_COUNT,
     .run = run_serve_verb,
 };

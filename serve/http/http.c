@@ -8,8 +8,11 @@
 
 #include "io/disk/fail.h"
 #include "io/disk/secrecy.h"
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +20,20 @@
 #include <unistd.h>
 
 /* ---- connections ----------------------------------------------------------------------------- */
+
+/* "10.0.0.7", "::1", or "unix". */
+static void print_address(struct MHD_Connection *connection, char text[HTTP_ADDRESS]) {
+	const union MHD_ConnectionInfo *info =
+	    mhd.connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *const address = info ? info->client_addr : NULL;
+	const void *bytes = NULL;
+	(void)snprintf(text, HTTP_ADDRESS, "unix");
+	if (address && address->sa_family == AF_INET)
+		bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+	else if (address && address->sa_family == AF_INET6)
+		bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+	if (bytes) (void)inet_ntop(address->sa_family, bytes, text, HTTP_ADDRESS);
+}
 
 static void note_connection(void *user, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode code) {
@@ -27,6 +44,7 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 		watched->socket =
 		    mhd.connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 		watched->deadline = http_now() + HTTP_REQUEST_S;
+		print_address(connection, watched->address);
 		watched->next = server->connections;
 		if (watched->next) watched->next->previous = watched;
 		server->connections = watched;
@@ -54,6 +72,8 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	x->watched = info->socket_context;
 	x->uri = uri;
 	x->reply.exchange = x;
+	(void)snprintf(x->request, sizeof x->request, "%s%012llx", server->name,
+	               (unsigned long long)server->begun++ & 0xffffffffffff);
 	x->target = strdup(uri);
 	x->path = strndup(uri, strcspn(uri, "?"));
 	if (x->target && x->path) return x;
@@ -252,6 +272,9 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 }
 
 static bool prepare_server(struct http_server *server, const struct http_params *params) {
+	unsigned char name[sizeof server->name / 2];
+	randombytes_buf(name, sizeof name);
+	(void)sodium_bin2hex(server->name, sizeof server->name, name, sizeof name);
 	server->params = *params;
 	(void)pthread_mutex_init(&server->lock, NULL);
 	(void)pthread_cond_init(&server->wake, NULL);

@@ -62,6 +62,8 @@ struct http_call {
 	                                 * HTTP_NOBODY's route was asked without one */
 	const char *owner;              /* this very key: keys.h; "" with the ID */
 	enum http_role role;            /* of that key */
+	const char *address;            /* of the client: "10.0.0.7", "unix" */
+	const char *request;            /* the name of this request, as its reply has it */
 	const json_t *body;             /* borrowed; NULL unless HTTP_BODY_JSON */
 	void *upload;                   /* what `begin` gave; NULL unless HTTP_BODY_UPLOAD */
 	struct http_exchange *exchange; /* for the two functions below */

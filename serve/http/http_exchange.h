@@ -32,7 +32,9 @@ enum {
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
 	HTTP_KEY_WAITERS = 8,     /* of one key */
 	HTTP_KEPT_WAITERS = 16,   /* of all, kept for HTTP_RESERVED; half as many of a key */
-	HTTP_LOG = 64 << 10       /* bytes of log lines that wait to be written */
+	HTTP_LOG = 64 << 10,      /* bytes of log lines that wait to be written */
+	HTTP_REQUEST_ID = 25,     /* bytes of a request's name: 24 hex digits and a NUL */
+	HTTP_ADDRESS = 64         /* bytes of a client's address, with a NUL */
 };
 
 /* http_clock.c: monotonic seconds. */
@@ -56,6 +58,7 @@ struct http_reply {
 struct watched {
 	struct watched *previous, *next; /* under the server's lock */
 	int socket;
+	char address[HTTP_ADDRESS];
 	struct keys_holder holder;          /* who asks now; "" = nobody. Under the server's lock */
 	atomic_bool revoked;                /* a key that is gone has asked */
 	atomic_bool uploading;              /* more of an upload is to come */
@@ -91,8 +94,9 @@ struct http_exchange {
 	const struct http_route *route; /* NULL = none was found */
 	const struct http_table *table;
 	char id[HTTP_ID_MOST + 1];
-	struct keys_holder holder; /* "" = the server has no keys, or none was asked for */
-	bool key_right;            /* what WORK_KEY found */
+	struct keys_holder holder;     /* "" = the server has no keys, or none was asked for */
+	bool key_right;                /* what WORK_KEY found */
+	char request[HTTP_REQUEST_ID]; /* its name, in the reply and in the audit trail */
 
 	char *body; /* [capacity] owned; JSON, or what waits to be passed on */
 	size_t size, capacity;
@@ -151,7 +155,10 @@ struct http_server {
 	bool has_disk, has_watch; /* the threads run */
 	pthread_t disk, watch;
 
+	char name[13]; /* hex digits, of this process alone; the names of requests begin so */
+
 	// The HTTP thread's alone.
+	uint64_t begun; /* requests */
 	struct http_count *counts;
 	size_t count_number;
 };

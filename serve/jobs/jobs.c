@@ -7,6 +7,7 @@
 #include "serve/jobs/jobs_charges.h"
 #include "serve/jobs/jobs_queue.h"
 #include "serve/jobs/jobs_quote.h"
+#include "serve/jobs/jobs_trail.h"
 #include "serve/jobs/jobs_upload.h"
 #include <dirent.h>
 #include <errno.h>
@@ -155,16 +156,50 @@ static enum cuttle_status sweep_keys(struct jobs *jobs, struct cuttle_error *err
 	return status;
 }
 
+static enum cuttle_status find_cancelling(void *user, const struct store_job *row) {
+	char *id = user;
+	if (!strcmp(row->failure, STORE_CANCELLING)) memcpy(id, row->id, STORE_ID);
+	return CUTTLE_OK;
+}
+
+/* The job that ran when the last server was killed: where it was to end, it has ended. One at most
+ * has run. */
+static enum cuttle_status recover_list(struct jobs *jobs, struct cuttle_error *error) {
+	const struct store_filter running = {.state = STORE_RUNNING};
+	char id[STORE_ID] = "";
+	struct job job;
+	enum cuttle_status status = store_walk(jobs->store, &running, find_cancelling, id, error);
+	if (!status && *id) {
+		const struct store_filter one = {.id = id, .state = STORE_RUNNING};
+		status = job_find(jobs, &one, &job, error);
+		if (!status) job.row.state = STORE_CANCELLED;
+		if (!status) status = job_save(jobs, &job, NULL, error);
+		job_free(&job);
+	}
+	return status ? status : store_recover(jobs->store, error);
+}
+
 static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *error) {
 	char *path;
 	if (asprintf(&path, "%s/jobs.db", jobs->options.state) < 0)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = store_open(path, &jobs->store, error);
 	free(path);
+	if (!status) status = jobs_trail_open(jobs, error);
 	if (!status) status = jobs_charges_check(jobs, error);
-	if (!status) status = store_recover(jobs->store, error);
+	if (!status) status = recover_list(jobs, error);
 	if (!status) status = sweep_folders(jobs, error);
 	return status ? status : sweep_keys(jobs, error);
+}
+
+/* Tells the trail that the server begins, or ends in order. */
+static enum cuttle_status tell_server(struct jobs *jobs, const char *name,
+                                      struct cuttle_error *error) {
+	const struct jobs_event event = {
+	    .name = name,
+	    .more = json_pack("{s:s,s:b,s:b}", "version", cuttle_version(), "approval",
+	                      jobs->options.approval, "ledger_restored", jobs->options.restored)};
+	return jobs_trail_tell(jobs, &event, error);
 }
 
 static void init_lock(struct jobs *jobs) {
@@ -197,6 +232,7 @@ enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **j
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = open_folders(made, error);
 	if (!status) status = open_list(made, error);
+	if (!status) status = tell_server(made, "serve_begin", error);
 	if (!status && pthread_create(&made->thread, NULL, jobs_work, made) != 0)
 		status = io_fail(error, CUTTLE_INTERNAL, "no thread for jobs");
 	made->threaded = !status;
@@ -211,14 +247,20 @@ void jobs_stop(struct jobs *jobs) {
 	jobs_tell_none(jobs);
 	(void)pthread_cond_broadcast(&jobs->changed);
 	(void)pthread_mutex_unlock(&jobs->lock);
-	if (jobs->threaded) (void)pthread_join(jobs->thread, NULL);
+	if (!jobs->threaded) return;
+	(void)pthread_join(jobs->thread, NULL);
 	jobs->threaded = false;
+	(void)pthread_mutex_lock(&jobs->lock);
+	// One that cannot be told ends like one that is killed.
+	(void)tell_server(jobs, "serve_end", NULL);
+	(void)pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_close(struct jobs **jobs) {
 	struct jobs *old = *jobs;
 	if (!old) return;
 	jobs_stop(old);
+	jobs_trail_close(old);
 	store_close(&old->store);
 	if (old->held >= 0) (void)close(old->held);
 	(void)pthread_cond_destroy(&old->changed);
@@ -276,8 +318,20 @@ static bool make_job(const struct jobs_caller *caller, const char *idempotency,
 	return job->spec != NULL;
 }
 
+/* Adds the job to the list, and tells the trail who asked for it. */
+static enum cuttle_status add_job_told(struct jobs *jobs, const struct jobs_caller *caller,
+                                       const struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "create", .caller = caller, .job = job};
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) return status;
+	status = store_add(jobs->store, &job->row, error);
+	if (!status) status = jobs_trail_add(jobs, &event, error);
+	return jobs_trail_end(jobs, status, error);
+}
+
 /* Adds the job to the list, with a folder of its own. */
-static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *fault) {
+static bool keep_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                     struct jobs_fault *fault) {
 	struct cuttle_error error;
 	store_name(job->row.id);
 	char *spec = json_dumps(job->spec, JSON_COMPACT);
@@ -289,7 +343,7 @@ static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *faul
 	if (problem)
 		status = problem == ENOSPC || problem == EDQUOT ? CUTTLE_PARTIAL : CUTTLE_INTERNAL;
 	job->row.spec = spec;
-	if (!status) status = store_add(jobs->store, &job->row, &error);
+	if (!status) status = add_job_told(jobs, caller, job, &error);
 	if (status && path) (void)rmdir(path);
 	job->row.spec = NULL;
 	free(spec);
@@ -370,7 +424,7 @@ static bool create_quoted(struct jobs *jobs, const struct jobs_caller *caller,
 	if (good && !spec->dry_run)
 		good = find_repeat(jobs, caller, idempotency, request, found, document, fault);
 	if (good && !*found && !spec->dry_run)
-		good = check_owner(jobs, caller, fault) && keep_job(jobs, &job, fault);
+		good = check_owner(jobs, caller, fault) && keep_job(jobs, caller, &job, fault);
 	if (good && !*found) {
 		*document = job_describe(jobs, &job, budget);
 		budget = NULL;
@@ -485,6 +539,28 @@ bool jobs_list(struct jobs *jobs, const struct jobs_caller *caller, json_t **doc
 	return jobs_refuse_status(fault, status ? status : CUTTLE_NOMEM, &error);
 }
 
+/* Opens a file that the caller gets, once the trail says so. `job` is NULL of the trail itself. */
+static bool open_told(struct jobs *jobs, const struct jobs_caller *caller, const struct job *job,
+                      const char *what, const char *path, int *file, struct jobs_fault *fault) {
+	struct cuttle_error error;
+	*file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (*file < 0) return jobs_refuse_status(fault, CUTTLE_INTERNAL, NULL);
+	const struct jobs_event event = {"fetch", caller, job, json_pack("{s:s}", "what", what)};
+	const enum cuttle_status status = jobs_trail_tell(jobs, &event, &error);
+	if (!status) return true;
+	(void)close(*file);
+	*file = -1;
+	return jobs_refuse_status(fault, status, &error);
+}
+
+bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
+                     struct jobs_fault *fault) {
+	(void)pthread_mutex_lock(&jobs->lock);
+	const bool good = open_told(jobs, caller, NULL, "trail", jobs->trail_path, file, fault);
+	(void)pthread_mutex_unlock(&jobs->lock);
+	return good;
+}
+
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
                int *file, struct jobs_fault *fault) {
 	struct job job;
@@ -496,9 +572,9 @@ bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *
 		                   store_state_name(job.row.state));
 	if (good) {
 		char *path = jobs_path(jobs, id, receipt ? "out.receipt.json" : "out.jsonl");
-		*file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+		good = open_told(jobs, caller, &job, receipt ? "receipt" : "results", path, file,
+		                 fault);
 		free(path);
-		if (*file < 0) good = jobs_refuse_status(fault, CUTTLE_INTERNAL, NULL);
 	}
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
@@ -608,15 +684,24 @@ static bool check_approval(const struct jobs_caller *caller, const struct job *j
 
 /* Puts the job into the queue, and keeps what it was started as: the command that runs it is held
  * to that. */
-static bool queue_job(struct jobs *jobs, struct job *job, struct jobs_fault *fault) {
+static bool queue_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                      struct jobs_fault *fault) {
 	struct cuttle_error error;
+	json_t *charge = json_object_get(job_quote(job), "charge");
 	enum cuttle_status status = store_last_place(jobs->store, &job->row.place, &error);
 	char *approved = job_approval(job);
 	if (!approved || json_object_set_new(job->spec, "approved", json_string(approved)) != 0)
 		status = CUTTLE_NOMEM;
 	free(approved);
 	job->row.state = STORE_QUEUED;
-	if (!status) status = job_save(jobs, job, &error);
+	const struct jobs_event event = {
+	    .name = "start",
+	    .caller = caller,
+	    .job = job,
+	    .more = json_pack("{s:s,s:O}", "fingerprint", job->row.fingerprint, "charge", charge)};
+	if (!event.more) status = CUTTLE_NOMEM;
+	if (!status) status = job_save(jobs, job, &event, &error);
+	else json_decref(event.more);
 	return !status || jobs_refuse_status(fault, status, &error);
 }
 
@@ -646,8 +731,8 @@ static bool start_in_turn(struct jobs *jobs, const struct jobs_caller *caller, c
 	bool started;
 	if (!find_startable(jobs, caller, id, &job, &started, fault)) return false;
 	if (!started && !check_unlocked(jobs, caller, id, &job, fault)) return false;
-	const bool good =
-	    check_approval(caller, &job, fault) && (started || queue_job(jobs, &job, fault));
+	const bool good = check_approval(caller, &job, fault) &&
+	                  (started || queue_job(jobs, caller, &job, fault));
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	return good;
@@ -668,28 +753,30 @@ bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char 
 }
 
 /* Notes in the list that the job that runs is to end: see store_recover. */
-static enum cuttle_status keep_wish(struct jobs *jobs, struct job *job,
-                                    struct cuttle_error *error) {
+static enum cuttle_status keep_wish(struct jobs *jobs, const struct jobs_caller *caller,
+                                    struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "cancel", .caller = caller, .job = job};
 	free((void *)(uintptr_t)job->row.failure);
 	job->row.failure = strdup(STORE_CANCELLING);
-	return job_save(jobs, job, error);
+	return job_save(jobs, job, &event, error);
 }
 
 /* Ends a job, the one that runs included, and what is done for it. The lock is held, but while a
  * command that looks at its references ends. */
-static bool end_job(struct jobs *jobs, struct job *job, enum jobs_wish wish,
-                    struct jobs_fault *fault) {
+static bool end_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                    enum jobs_wish wish, struct jobs_fault *fault) {
+	const struct jobs_event event = {.name = "cancel", .caller = caller, .job = job};
 	struct cuttle_error error;
 	enum cuttle_status status = CUTTLE_OK;
 	if (!strcmp(jobs->running, job->row.id)) {
 		if (jobs->wish < wish) jobs->wish = wish;
 		// A kill before the command has ended may not undo what was promised.
-		if (wish == JOBS_CANCEL) status = keep_wish(jobs, job, &error);
+		if (wish == JOBS_CANCEL) status = keep_wish(jobs, caller, job, &error);
 		return !status || jobs_refuse_status(fault, status, &error);
 	}
 	if (!store_state_ended(job->row.state)) {
 		job->row.state = STORE_CANCELLED;
-		status = job_save(jobs, job, &error);
+		status = job_save(jobs, job, wish == JOBS_CANCEL ? &event : NULL, &error);
 		if (!status) job_count_end(jobs, job);
 	}
 	// Before the wiping: what it looks at would be put in place again behind it. A list that
@@ -705,11 +792,22 @@ bool jobs_cancel(struct jobs *jobs, const struct jobs_caller *caller, const char
 	*document = NULL;
 	(void)pthread_mutex_lock(&jobs->lock);
 	bool good = job_find_own(jobs, caller, id, &job, fault);
-	if (good) good = end_job(jobs, &job, JOBS_CANCEL, fault);
+	if (good) good = end_job(jobs, caller, &job, JOBS_CANCEL, fault);
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
+}
+
+/* Takes the job out of the list. */
+static enum cuttle_status remove_told(struct jobs *jobs, const struct jobs_caller *caller,
+                                      const struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "remove", .caller = caller, .job = job};
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) return status;
+	status = store_remove(jobs->store, job->row.id, error);
+	if (!status) status = jobs_trail_add(jobs, &event, error);
+	return jobs_trail_end(jobs, status, error);
 }
 
 bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
@@ -718,14 +816,15 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 	struct job job;
 	(void)pthread_mutex_lock(&jobs->lock);
 	bool good = job_find_own(jobs, caller, id, &job, fault);
-	if (good) good = end_job(jobs, &job, JOBS_REMOVE, fault);
+	if (good) good = end_job(jobs, caller, &job, JOBS_REMOVE, fault);
 	// The queue's thread kills the command within a second, and writes what became of it.
 	while (good && !strcmp(jobs->running, id) && !jobs->stopping)
 		(void)pthread_cond_wait(&jobs->changed, &jobs->lock);
 	if (good) {
-		remove_folder(jobs, id);
-		const enum cuttle_status status = store_remove(jobs->store, id, &error);
+		const enum cuttle_status status = remove_told(jobs, caller, &job, &error);
 		if (status) good = jobs_refuse_status(fault, status, &error);
+		// What a kill leaves here no job has, and the next server sweeps it.
+		else remove_folder(jobs, id);
 	}
 	if (good) {
 		// A command that was killed for this may have ended while its end could not be

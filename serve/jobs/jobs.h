@@ -34,6 +34,9 @@ struct jobs_options {
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */
 	bool approval;       /* officers alone may start jobs */
 	bool restored;       /* the ledger may lack entries: it was put back from a backup */
+	bool trail_restored; /* and so may the audit trail, STATE/trail.jsonl */
+	const char *trail_copy; /* a file that gets the same lines, "-" = standard output; NULL =
+	                           none */
 	/* Called whenever a command that reads references begins or has ended, and told whether
 	 * one runs still. May not block, nor call jobs_*. NULL = not. */
 	void (*busy)(void *user, bool busy);
@@ -43,7 +46,8 @@ struct jobs_options {
 struct jobs;
 /* Reads the list of jobs, wipes what nobody needs any more, and starts the queue. USAGE: a folder
  * cannot be made or is another server's; no ledger. LEDGER, also where the ledger lacks entries
- * that this server has seen, unless it is `restored`. INTERNAL, NOMEM. */
+ * that this server has seen, unless it is `restored`, or the audit trail was changed or cut.
+ * INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
 /* The job that runs stops in order, within 10 s, and will continue with the next server. It takes
@@ -58,6 +62,10 @@ void jobs_close(struct jobs **jobs);
  * called once behind jobs_open, where the server has keys. INTERNAL, PARTIAL, NOMEM. */
 struct keys;
 enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
+/* Tells the audit trail which keys came, went or may something else since it was last told. `keys`
+ * may be NULL: there are none. PARTIAL, INTERNAL, NOMEM: what was not told will be, the next time.
+ */
+enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
 /* Whether the ledger's file is there, and may be read and written. It never waits. */
 bool jobs_has_ledger(const struct jobs *jobs);
 
@@ -68,6 +76,9 @@ struct jobs_caller {
 	/* Of jobs_start: the member "approval" of the job as the caller has seen it; NULL = it does
 	 * not say. */
 	const char *approval;
+	/* For the audit trail, both may be NULL: */
+	const char *address; /* of the client */
+	const char *request; /* the name of the request */
 };
 /* Why something is refused. */
 struct jobs_fault {
@@ -114,6 +125,9 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 /* Opens the results, or the receipt, of a job that is done: the caller's descriptor. */
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
                int *file, struct jobs_fault *fault);
+/* Opens the audit trail, as it is now. */
+bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
+                     struct jobs_fault *fault);
 
 /* GET /v1/jobs/ID/events: sends the job's events with a number above `after`, and then those that
  * come, by `send`, and at last `end`. Both are called under the jobs' lock, from any thread, and

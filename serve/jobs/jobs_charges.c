@@ -85,7 +85,7 @@ static enum cuttle_status mark_lost(struct jobs *jobs, const char *id, struct cu
 	enum cuttle_status status = job_find(jobs, &one, &job, error);
 	if (!status && json_object_set_new(job.spec, "charge_lost", json_true()) != 0)
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = job_save(jobs, &job, error);
+	if (!status) status = job_save(jobs, &job, NULL, error);
 	job_free(&job);
 	return status;
 }

@@ -234,7 +234,7 @@ static void finish_job(struct jobs *jobs, struct job *job, const struct runner_r
 		free((void *)(uintptr_t)job->row.run);
 		job->row.run = strdup(jobs->run);
 	}
-	while (job_save(jobs, job, NULL) && may_wait(jobs)) {
+	while (job_save(jobs, job, NULL, NULL) && may_wait(jobs)) {
 		wait_for_change(jobs, REST_S);
 		// Whoever cancelled it meanwhile was told that it ends.
 		if (jobs->wish == JOBS_CANCEL && !store_state_ended(job->row.state))
@@ -262,7 +262,7 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 	jobs->texts_done = 0;
 	jobs->run[0] = 0;
 	jobs->asked = (struct timespec){0};
-	enum cuttle_status status = job_save(jobs, job, NULL);
+	enum cuttle_status status = job_save(jobs, job, NULL, NULL);
 	if (!status) {
 		(void)pthread_mutex_unlock(&jobs->lock);
 		jobs_busy(jobs, true);

@@ -14,6 +14,8 @@
 //                                seen
 //     serve/jobs/store.c         (by io/disk/database.c, as ledgers) the list of jobs: public
 //                                parameters, and how far each is
+//     serve/jobs/jobs_trail.c    who did it: an entry of the audit trail, in one step with the list
+//                                (serve/jobs/trail.c its file, serve/jobs/trail_check.c checks it)
 //     serve/jobs/jobs_upload.c   references arrive; in its turn, an upload is looked at before it
 //                                may be used
 //     serve/jobs/vault.c         references are encrypted as they arrive
@@ -28,7 +30,10 @@
 #include <string.h>
 
 static struct jobs_caller get_caller(const struct http_call *call) {
-	return (struct jobs_caller){call->owner, call->role >= HTTP_OFFICER, NULL};
+	return (struct jobs_caller){.key = call->owner,
+	                            .officer = call->role >= HTTP_OFFICER,
+	                            .address = call->address,
+	                            .request = call->request};
 }
 
 static void answer_fault(struct http_reply *reply, const struct jobs_fault *fault) {
@@ -127,6 +132,14 @@ static void answer_results(void *user, const struct http_call *call, struct http
 
 static void answer_receipt(void *user, const struct http_call *call, struct http_reply *reply) {
 	answer_file(user, call, true, reply);
+}
+
+static void answer_trail(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
+	struct jobs_fault fault;
+	int file;
+	if (!jobs_trail_file(user, &caller, &file, &fault)) answer_fault(reply, &fault);
+	else http_file(reply, 200, "application/x-ndjson", file);
 }
 
 /* ---- uploads --------------------------------------------------------------------------------- */
@@ -266,6 +279,7 @@ static const struct http_route ROUTES[] = {
      NULL},
     {"GET", "/v1/ledger/{id}/entries", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_WAITING, answer_entries,
      NULL, NULL, NULL},
+    {"GET", "/v1/trail", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_SLOW, answer_trail, NULL, NULL, NULL},
     {"POST", "/v1/ledger/verify", HTTP_OFFICER, HTTP_BODY_JSON, HTTP_WAITING, answer_verify, NULL,
      NULL, NULL},
 };

@@ -6,6 +6,7 @@
 #include "io/disk/file.h"
 #include "io/disk/jsonout.h"
 #include "serve/http/keys.h"
+#include "serve/jobs/jobs_trail.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static enum cuttle_status copy_job(void *user, const struct store_job *row) {
 	struct job *job = user;
 	if (job->row.id[0]) return CUTTLE_OK;
 	job->row = *row;
+	job->before = row->state;
 	const char **const strings[] = {
 	    &job->row.type, &job->row.spec,  &job->row.fingerprint, &job->row.dataset,
 	    &job->row.run,  &job->row.owner, &job->row.idempotency, &job->row.failure};
@@ -129,16 +131,53 @@ bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {
 	                   store_state_name(job->row.state));
 }
 
-enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error) {
+/* What the trail says of a job that has ended: how, and under what name it was charged. */
+static enum cuttle_status tell_job_end(struct jobs *jobs, const struct job *job,
+                                       struct cuttle_error *error) {
+	const struct jobs_event end = {.name = "end",
+	                               .job = job,
+	                               .more = json_pack("{s:s,s:s,s:s}", "status",
+	                                                 store_state_name(job->row.state), "error",
+	                                                 job->row.failure, "run", job->row.run)};
+	return end.more ? jobs_trail_add(jobs, &end, error)
+	                : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* The part of job_save that the trail tells of. Takes event->more. */
+static enum cuttle_status change_told(struct jobs *jobs, struct job *job,
+                                      const struct jobs_event *event, bool ends,
+                                      struct cuttle_error *error) {
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) {
+		if (event) json_decref(event->more);
+		return status;
+	}
+	status = store_change(jobs->store, &job->row, error);
+	if (event && !status) status = jobs_trail_add(jobs, event, error);
+	else if (event) json_decref(event->more);
+	if (ends && !status) status = tell_job_end(jobs, job, error);
+	return jobs_trail_end(jobs, status, error);
+}
+
+enum cuttle_status job_save(struct jobs *jobs, struct job *job, const struct jobs_event *event,
+                            struct cuttle_error *error) {
 	size_t size;
 	char *spec = jsonout_dump(json_incref(job->spec), JSON_COMPACT, &size);
-	if (!spec) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!spec) {
+		if (event) json_decref(event->more);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
 	spec[size - 1] = 0; // in place of the newline
 	free((void *)(uintptr_t)job->row.spec);
 	job->row.spec = spec;
-	const enum cuttle_status status = store_change(jobs->store, &job->row, error);
-	if (!status) jobs_tell(jobs, job);
-	return status;
+	const bool ends = store_state_ended(job->row.state) && !store_state_ended(job->before);
+	const enum cuttle_status status = event || ends
+	                                      ? change_told(jobs, job, event, ends, error)
+	                                      : store_change(jobs->store, &job->row, error);
+	if (status) return status;
+	job->before = job->row.state;
+	jobs_tell(jobs, job);
+	return CUTTLE_OK;
 }
 
 const json_t *job_quote(const struct job *job) {

@@ -10,11 +10,16 @@
 #include "serve/jobs/jobs.h"
 #include "serve/jobs/runner.h"
 #include "serve/jobs/store.h"
+#include "serve/jobs/trail.h"
+#include "serve/jobs/trail_copy.h"
 #include <stdatomic.h>
 #include <time.h>
 
 /* Number of the event that says how a job ended. */
 enum { JOBS_LAST_EVENT = 13 };
+
+/* Bytes of STATE/trail.key, as it is used: serve/jobs/jobs_trail.h. */
+enum { MARK_KEY = crypto_auth_hmacsha256_KEYBYTES };
 
 /* What is asked of the job that runs. */
 enum jobs_wish { JOBS_GO_ON, JOBS_CANCEL, JOBS_REMOVE };
@@ -35,8 +40,15 @@ struct jobs {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something may be done: by the queue, or by who waits for it */
 	struct store *store;
-	pthread_t thread; /* of the queue */
-	bool threaded;    /* it was made */
+	struct trail *trail;       /* NULL = it is not open */
+	struct trail_head told;    /* the newest entry of the list */
+	struct trail_head telling; /* the newest of the step under way */
+	bool behind;               /* the list may have entries that the trail has not */
+	char *trail_path;          /* STATE/trail.jsonl; owned */
+	struct trail_copy copy;
+	unsigned char mark_key[MARK_KEY]; /* of the hashes of uploads */
+	pthread_t thread;                 /* of the queue */
+	bool threaded;                    /* it was made */
 	bool stopping;
 	struct runner worker;        /* the job that runs */
 	char running[STORE_ID];      /* its id; "" = none */
@@ -63,6 +75,7 @@ struct job {
 	/* Of row.spec: {"request":..,"quote":..}, since its start "approved" (job_approval), and
 	 * "charge_lost":true where the ledger was put back without its charge. */
 	json_t *spec;
+	enum store_state before; /* its state in the list */
 };
 
 /* Fills the fault; returns false, for "return jobs_refuse(...)". No lock is needed. */
@@ -84,8 +97,11 @@ bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const cha
                   struct job *job, struct jobs_fault *fault);
 /* Whether the job waits for its references and its start: else 409. */
 bool job_check_awaiting(const struct job *job, struct jobs_fault *fault);
-/* Writes the job to the list, and tells whoever follows it. */
-enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error);
+/* Writes the job to the list, and tells whoever follows it. `event` is what the trail says of that;
+ * NULL = nothing. That a job has ended it says in any case. */
+struct jobs_event;
+enum cuttle_status job_save(struct jobs *jobs, struct job *job, const struct jobs_event *event,
+                            struct cuttle_error *error);
 
 /* A command that reads references begins, or has ended. Takes the lock, so it may not be held. */
 void jobs_busy(struct jobs *jobs, bool busy);
