@@ -202,7 +202,7 @@ help:
 	@echo 'make test-all  the same, every test at its full size, as the nightly does'
 	@echo 'make check     every test at its full size, with what is installed already'
 	@echo 'make docs-check  runs every command line of README.md and docs/ on small inputs, measures their sentences and follows their links'
-	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing, full sizes, all of asan; three hours'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing, full sizes, all of asan; three hours. Its parts: $(NIGHT:%=night-%)'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make tsan      threads that share a model, and the server of jobs, under TSan, in $(BUILD)-tsan'
@@ -268,11 +268,20 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs serve_trail tag trace units
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits gen_schema cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+# The night in parts, so that one which failed can run again alone: make night-packages.
+NIGHT := check asan statistics oracles packages arm proofs documents
+test-nightly:
+	@for part in $(NIGHT); do \
+		echo "== night-$$part, $$(date +%H:%M)"; $(MAKE) --no-print-directory night-$$part || failed="$$failed night-$$part"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+night-check:
 	@$(MAKE) --no-print-directory check
+night-asan:
 	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan
+night-statistics: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
 		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
+night-oracles: $(addprefix $(BUILD)/tests/,gen_split gen_edits gen_schema) $(BUILD)/cuttle
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 	@echo "== tests/oracle/fusion.py"
@@ -283,6 +292,7 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
 	@echo "== tests/oracle/schema.py"
 	@tests/oracle/schema.py $(BUILD)/tests/gen_schema 100000
+night-packages: $(BUILD)/cuttle
 	@echo "== tests/appliance.sh"
 	@CUTTLE_MODEL=$(MODEL) tests/appliance.sh
 	@echo "== tests/packages.sh, built twice; tests/arm_packages.sh"
@@ -291,14 +301,17 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edit
 	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
 	@echo "== tests/wheel.sh, with that for arm64"
 	@CUTTLE_TEST_NIGHTLY=1 tests/wheel.sh
+night-arm: $(BUILD)/cuttle
 	@echo "== tests/arm.sh; the library alone for aarch64"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
 	@$(MAKE) --no-print-directory core CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)-arm
+night-proofs:
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
 	@echo "== proofs/prove.sh"
 	@proofs/prove.sh
+night-documents: $(BUILD)/fusion $(BUILD)/recovery
 	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"
 	@if [ -e $(DATA)/mtsamples_pii.jsonl ]; then \
 		$(BUILD)/fusion $(MODEL) $(DATA)/mtsamples_pii.jsonl 20 1000 _ && $(BUILD)/recovery $(MODEL) $(DATA)/mtsamples_pii.jsonl 100 400 40; \
@@ -416,6 +429,6 @@ deb:
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

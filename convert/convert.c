@@ -110,9 +110,11 @@ static enum cuttle_status list_folder_tensor(struct conversion *job, const char 
                                              uint64_t head, struct cuttle_error *error) {
 	const struct safetensors_tensor *tensor = safetensors_find(job->files, theirs);
 	if (!tensor) return io_fail(error, CUTTLE_MODEL, "tensor %s is missing", theirs);
-	const bool fits =
-	    rows ? tensor->dimensions == 2 && tensor->shape[0] == rows && tensor->shape[1] == row
-	         : tensor->dimensions == 1 && tensor->shape[0] == row;
+	const bool fits = rows ? tensor->shape[0] == rows &&
+	                             (tensor->dimensions == 3
+	                                  ? tensor->shape[1] == 1 && tensor->shape[2] == row
+	                                  : tensor->dimensions == 2 && tensor->shape[1] == row)
+	                       : tensor->dimensions == 1 && tensor->shape[0] == row;
 	if (!fits)
 		return io_fail(error, CUTTLE_MODEL,
 		               "tensor %s has not the shape that config.json says", theirs);
@@ -121,6 +123,59 @@ static enum cuttle_status list_folder_tensor(struct conversion *job, const char 
 	job->sources[job->count - 1].head = head;
 	job->sources[job->count - 1].from_one = job->shape.kind->gelu && !rows;
 	return CUTTLE_OK;
+}
+
+/* A tensor of a layer, in the GGUF file and in the folder. */
+struct layer_part {
+	const char *name, *theirs;
+	uint64_t row, rows; /* as list_folder_tensor has them */
+	uint64_t head;
+	bool absent;
+};
+
+static enum cuttle_status list_layer_parts(struct conversion *job, uint64_t layer,
+                                           const struct layer_part *parts, size_t count,
+                                           struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; !status && i < count; i++) {
+		char name[NAME], theirs[2 * NAME];
+		if (parts[i].absent) continue;
+		(void)snprintf(name, sizeof name, "blk.%u.%s", (unsigned)layer, parts[i].name);
+		(void)snprintf(theirs, sizeof theirs, "model.layers.%u.%s", (unsigned)layer,
+		               parts[i].theirs);
+		status = list_folder_tensor(job, name, theirs, parts[i].row, parts[i].rows,
+		                            parts[i].head, error);
+	}
+	return status;
+}
+
+/* LFM2 has names of its own. */
+static enum cuttle_status list_convolving_layer(struct conversion *job, uint64_t layer,
+                                                struct cuttle_error *error) {
+	const struct hf_config *shape = &job->shape;
+	const uint64_t width = shape->width, ffn = shape->ffn,
+	               query = shape->heads * shape->head_size,
+	               key = shape->kv_heads * shape->head_size;
+	const bool attends = shape->attends[layer];
+	const struct layer_part parts[] = {
+	    {"attn_norm.weight", "operator_norm.weight", width, 0, 0, false},
+	    {"attn_q.weight", "self_attn.q_proj.weight", width, query, 0, !attends},
+	    {"attn_k.weight", "self_attn.k_proj.weight", width, key, 0, !attends},
+	    {"attn_v.weight", "self_attn.v_proj.weight", width, key, 0, !attends},
+	    {"attn_q_norm.weight", "self_attn.q_layernorm.weight", shape->head_size, 0, 0,
+	     !attends},
+	    {"attn_k_norm.weight", "self_attn.k_layernorm.weight", shape->head_size, 0, 0,
+	     !attends},
+	    {"attn_output.weight", "self_attn.out_proj.weight", query, width, 0, !attends},
+	    {"shortconv.conv.weight", "conv.conv.weight", shape->taps, width, 0, attends},
+	    {"shortconv.in_proj.weight", "conv.in_proj.weight", width, 3 * width, 0, attends},
+	    {"shortconv.out_proj.weight", "conv.out_proj.weight", width, width, 0, attends},
+	    {"ffn_norm.weight", "ffn_norm.weight", width, 0, 0, false},
+	    {"ffn_gate.weight", "feed_forward.w1.weight", width, ffn, 0, false},
+	    {"ffn_up.weight", "feed_forward.w3.weight", width, ffn, 0, false},
+	    {"ffn_down.weight", "feed_forward.w2.weight", ffn, width, 0, false}};
+	_Static_assert(sizeof parts / sizeof *parts <= LAYER_TENSORS, "there is room for them");
+	return list_layer_parts(job, layer, parts, sizeof parts / sizeof *parts, error);
 }
 
 static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t layer,
@@ -133,11 +188,7 @@ static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t la
 	const bool biases = kind->biases, norms = kind->head_norms || kind->width_norms;
 	const bool fused = kind->fused;
 	const bool whole = kind->width_norms, first = kind->first_norms, after = kind->after_norms;
-	const struct {
-		const char *name, *theirs;
-		uint64_t row, rows, head;
-		bool absent;
-	} parts[LAYER_TENSORS] = {
+	const struct layer_part parts[LAYER_TENSORS] = {
 	    {"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, !first},
 	    {"attn_q.weight", "self_attn.q_proj.weight", shape->width, query, turned_head, fused},
 	    {"attn_k.weight", "self_attn.k_proj.weight", shape->width, key, turned_head, fused},
@@ -163,17 +214,7 @@ static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t la
 	     !fused},
 	    {"ffn_up.weight", "mlp.gate_up_proj.weight", shape->width, 2 * shape->ffn, 0, !fused},
 	    {"ffn_down.weight", "mlp.down_proj.weight", shape->ffn, shape->width, 0, false}};
-	enum cuttle_status status = CUTTLE_OK;
-	for (size_t i = 0; !status && i < LAYER_TENSORS; i++) {
-		char name[NAME], theirs[2 * NAME];
-		if (parts[i].absent) continue;
-		(void)snprintf(name, sizeof name, "blk.%u.%s", (unsigned)layer, parts[i].name);
-		(void)snprintf(theirs, sizeof theirs, "model.layers.%u.%s", (unsigned)layer,
-		               parts[i].theirs);
-		status = list_folder_tensor(job, name, theirs, parts[i].row, parts[i].rows,
-		                            parts[i].head, error);
-	}
-	return status;
+	return list_layer_parts(job, layer, parts, LAYER_TENSORS, error);
 }
 
 /* Refuses a tensor that nothing has listed. Two kinds are let by, since they follow from the rest:
@@ -195,15 +236,17 @@ static enum cuttle_status refuse_others(const struct conversion *job, struct cut
 static enum cuttle_status list_tensors(struct conversion *job, struct cuttle_error *error) {
 	const struct hf_config *shape = &job->shape;
 	const size_t most = END_TENSORS + LAYER_TENSORS * (size_t)shape->layers;
+	// llama.cpp has this name for LFM2's.
+	const char *const norm[] = {
+	    shape->kind->convolves ? "token_embd_norm.weight" : "output_norm.weight",
+	    shape->kind->convolves ? "model.embedding_norm.weight" : "model.norm.weight"};
 	job->sources = calloc(most, sizeof *job->sources);
 	job->tensors = calloc(most, sizeof *job->tensors);
 	if (!job->sources || !job->tensors) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status =
 	    list_folder_tensor(job, "token_embd.weight", "model.embed_tokens.weight", shape->width,
 	                       shape->vocab, 0, error);
-	if (!status)
-		status = list_folder_tensor(job, "output_norm.weight", "model.norm.weight",
-		                            shape->width, 0, 0, error);
+	if (!status) status = list_folder_tensor(job, norm[0], norm[1], shape->width, 0, 0, error);
 	if (!status && !shape->tied)
 		status = list_folder_tensor(job, "output.weight", "lm_head.weight", shape->width,
 		                            shape->vocab, 0, error);
@@ -212,7 +255,8 @@ static enum cuttle_status list_tensors(struct conversion *job, struct cuttle_err
 		            shape->kind->fused ? "rope_factors_short.weight" : "rope_freqs.weight",
 		            shape->rotated / 2, 0);
 	for (uint64_t i = 0; !status && i < shape->layers; i++)
-		status = list_layer_tensors(job, i, error);
+		status = shape->kind->convolves ? list_convolving_layer(job, i, error)
+		                                : list_layer_tensors(job, i, error);
 	return status ? status : refuse_others(job, error);
 }
 

@@ -47,6 +47,11 @@ static const struct hf_kind KINDS[] = {
      .global_every = 6,
      .head_size = 256},
     {.name = "Phi3ForCausalLM", .architecture = "phi3", .fused = true, .first_norms = true},
+    {.name = "Lfm2ForCausalLM",
+     .architecture = "lfm2",
+     .head_norms = true,
+     .first_norms = true,
+     .convolves = true},
 };
 
 /* Their names in config.json, and in GGUF. */
@@ -89,7 +94,8 @@ static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *con
 	return config->kind
 	           ? CUTTLE_OK
 	           : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
-	                  "Granite, SmolLM3, Olmo2, Gemma3 and Phi3 (ForCausalLM) are converted",
+	                  "Granite, SmolLM3, Olmo2, Gemma3, Phi3 and Lfm2 (ForCausalLM) are "
+	                  "converted",
 	                  name ? name : "not said");
 }
 
@@ -103,7 +109,8 @@ static enum cuttle_status refuse_other_settings(const json_t *root, const struct
 	                                  "use_qk_norm",
 	                                  "attn_logit_softcapping",
 	                                  "final_logit_softcapping",
-	                                  "use_bidirectional_attention"};
+	                                  "use_bidirectional_attention",
+	                                  "conv_bias"};
 	static const char *const activations[] = {"hidden_act", "hidden_activation"};
 	for (size_t i = 0; i < 2; i++) {
 		const char *activation = json_string_value(json_object_get(root, activations[i]));
@@ -125,8 +132,8 @@ static enum cuttle_status refuse_other_settings(const json_t *root, const struct
 	size_t i;
 	json_array_foreach(json_object_get(root, "layer_types"), i, kind) {
 		const char *name = json_string_value(kind);
-		if (!name ||
-		    (strcmp(name, "full_attention") != 0 && strcmp(name, "sliding_attention") != 0))
+		const char *other = kind_of->convolves ? "conv" : "sliding_attention";
+		if (!name || (strcmp(name, "full_attention") != 0 && strcmp(name, other) != 0))
 			return FAIL("a layer of type %.40s is not supported",
 			            name ? name : "unknown");
 	}
@@ -213,7 +220,7 @@ static enum cuttle_status read_rope_settings(const json_t *root, struct hf_confi
                                              struct cuttle_error *error) {
 	const json_t *settings = json_object_get(root, "rope_parameters"),
 	             *scaling = json_object_get(root, "rope_scaling");
-	config->rope_base = config->kind->gelu ? 1e6 : 10000.0;
+	config->rope_base = config->kind->gelu || config->kind->convolves ? 1e6 : 10000.0;
 	if (config->kind->global_every) {
 		const enum cuttle_status status = read_local_rope(root, settings, config, error);
 		if (status) return status;
@@ -289,15 +296,75 @@ static enum cuttle_status check_gemma(const json_t *root, const struct hf_config
 	return CUTTLE_OK;
 }
 
+/* Older files say which layers attend by full_attn_idxs. Without either, all do. */
+static enum cuttle_status read_attending(const json_t *root, struct hf_config *config,
+                                         struct cuttle_error *error) {
+	const json_t *types = json_object_get(root, "layer_types"),
+	             *places = json_object_get(root, "full_attn_idxs"), *one;
+	const bool typed = json_is_array(types), placed = !typed && json_is_array(places);
+	size_t i;
+	bool fits = !typed || json_array_size(types) == config->layers, any = !typed && !placed;
+	for (i = 0; i < config->layers; i++) config->attends[i] = any;
+	json_array_foreach(types, i, one) {
+		if (i >= config->layers) break;
+		config->attends[i] = !strcmp(json_string_value(one), "full_attention");
+		any |= config->attends[i];
+	}
+	if (placed) {
+		json_array_foreach(places, i, one) {
+			const json_int_t at = json_integer_value(one);
+			fits &= json_is_integer(one) && at >= 0 && (uint64_t)at < config->layers;
+			if (fits) any = config->attends[at] = true;
+		}
+	}
+	return fits && any ? CUTTLE_OK
+	                   : FAIL("%s must say of each layer what it is, and one must attend",
+	                          placed ? "full_attn_idxs" : "layer_types");
+}
+
+/* The width of LFM2's feed-forward part follows from three settings. */
+static enum cuttle_status adjust_ffn(const json_t *root, struct hf_config *config,
+                                     struct cuttle_error *error) {
+	const json_t *adjusts = json_object_get(root, "block_auto_adjust_ff_dim"),
+	             *factor = json_object_get(root, "block_ffn_dim_multiplier");
+	uint64_t multiple = 256;
+	double times = 1.0;
+	if (adjusts && !json_is_true(adjusts)) return CUTTLE_OK;
+	enum cuttle_status status =
+	    read_whole_number(root, "block_multiple_of", 1 << 16, &multiple, error);
+	if (!status)
+		status =
+		    read_real_number(root, "block_ffn_dim_multiplier", 1e-3, 1e3, &times, error);
+	if (status) return status;
+	config->ffn = (uint64_t)(2.0 * (double)config->ffn / 3.0);
+	if (factor && json_is_null(factor)) return CUTTLE_OK;
+	config->ffn = (uint64_t)(times * (double)config->ffn);
+	config->ffn = (config->ffn + multiple - 1) / multiple * multiple;
+	return config->ffn ? CUTTLE_OK : FAIL("the feed-forward part has no width");
+}
+
+static enum cuttle_status read_convolving(const json_t *root, struct hf_config *config,
+                                          struct cuttle_error *error) {
+	if (!config->kind->convolves) return CUTTLE_OK;
+	config->taps = 3;
+	enum cuttle_status status =
+	    read_whole_number(root, "conv_L_cache", 16, &config->taps, error);
+	if (!status) status = read_attending(root, config, error);
+	return status ? status : adjust_ffn(root, config, error);
+}
+
 enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
                                   struct cuttle_error *error) {
 	*config = (struct hf_config){0};
 	enum cuttle_status status = read_hf_kind(root, config, error);
 	if (!status) status = refuse_other_settings(root, config->kind, error);
 	if (!status)
-		status = read_whole_number(root, "num_hidden_layers", 512, &config->layers, error);
+		status = read_whole_number(root, "num_hidden_layers", HF_LAYERS_MOST,
+		                           &config->layers, error);
 	if (!status) status = read_whole_number(root, "hidden_size", 65536, &config->width, error);
-	if (!status)
+	if (!status && json_object_get(root, "block_ff_dim"))
+		status = read_whole_number(root, "block_ff_dim", 1 << 18, &config->ffn, error);
+	else if (!status)
 		status = read_whole_number(root, "intermediate_size", 1 << 18, &config->ffn, error);
 	if (!status)
 		status =
@@ -319,13 +386,15 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 		status =
 		    read_whole_number(root, "vocab_size", GGUF_TOKENS_MOST, &config->vocab, error);
 	if (!status)
-		status = read_real_number(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon,
-		                          error);
+		status =
+		    read_real_number(root, config->kind->convolves ? "norm_eps" : "rms_norm_eps",
+		                     1e-30, 0.5, &config->norm_epsilon, error);
 	for (size_t i = 0; !status && config->kind->multipliers && i < HF_MULTIPLIERS; i++)
 		status = read_real_number(root, MULTIPLIERS[i][0], 1e-6, 1e6,
 		                          &config->multipliers[i], error);
 	if (!status) status = check_still_layers(root, config, error);
 	if (!status) status = check_gemma(root, config, error);
+	if (!status) status = read_convolving(root, config, error);
 	if (status) return status;
 	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
 	// sees everything: so we cut the context to the window and compute full attention.
@@ -349,8 +418,10 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 	if (!config->rotated || config->rotated % 2)
 		return FAIL("%llu numbers of a head that rotate are not supported",
 		            (unsigned long long)config->rotated);
-	const json_t *tied = json_object_get(root, "tie_word_embeddings");
-	config->tied = json_is_true(tied) || (!tied && config->kind->gelu);
+	const json_t *tied = json_object_get(root, "tie_embedding");
+	if (!tied || !config->kind->convolves) tied = json_object_get(root, "tie_word_embeddings");
+	config->tied =
+	    json_is_true(tied) || (!tied && (config->kind->gelu || config->kind->convolves));
 	return read_rope_settings(root, config, error);
 }
 
@@ -359,6 +430,18 @@ static const char *make_metadata_key(const struct hf_config *config, const char 
                                      char key[64]) {
 	(void)snprintf(key, 64, "%s.%s", config->kind->architecture, name);
 	return key;
+}
+
+/* A number of KV heads for each layer, 0 where it convolves; and how many tokens that sees. */
+static void write_layer_kinds(const struct hf_config *config, struct gguf_out *out) {
+	char key[64];
+	int32_t heads[HF_LAYERS_MOST];
+	for (size_t i = 0; i < config->layers; i++)
+		heads[i] = config->attends[i] ? (int32_t)config->kv_heads : 0;
+	gguf_out_array(out, make_metadata_key(config, "attention.head_count_kv", key), GGUF_I32,
+	               heads, (size_t)config->layers);
+	gguf_out_u32(out, make_metadata_key(config, "shortconv.l_cache", key),
+	             (uint32_t)config->taps);
 }
 
 void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
@@ -378,9 +461,13 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	char key[64];
 	gguf_out_text(out, "general.architecture", config->kind->architecture,
 	              strlen(config->kind->architecture));
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		gguf_out_u32(out, make_metadata_key(config, sizes[i].name, key),
-		             (uint32_t)sizes[i].value);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		if (config->kind->convolves && !strcmp(sizes[i].name, "attention.head_count_kv"))
+			write_layer_kinds(config, out);
+		else
+			gguf_out_u32(out, make_metadata_key(config, sizes[i].name, key),
+			             (uint32_t)sizes[i].value);
+	}
 	gguf_out_f32(out, make_metadata_key(config, "attention.layer_norm_rms_epsilon", key),
 	             (float)config->norm_epsilon);
 	gguf_out_f32(out, make_metadata_key(config, "rope.freq_base", key),

@@ -12,7 +12,7 @@ enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
 /* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
  * _qwen3, _granite, _smollm3, _olmo2,
- * _gemma3, _phi3 of transformers. */
+ * _gemma3, _phi3, _lfm2 of transformers. */
 struct hf_kind {
 	const char *name;         /* in config.json, as "LlamaForCausalLM" */
 	const char *architecture; /* general.architecture in GGUF, as "llama" */
@@ -30,8 +30,10 @@ struct hf_kind {
 	bool gelu;           /* of the GELU with tanh; norms are of 1 + weight, the head is tied */
 	size_t global_every; /* of so many layers the last sees everything, and the others slide */
 	size_t still_every;  /* of so many layers the last does not rotate */
+	bool convolves;      /* layers are of two kinds, with names of LFM2's own */
 };
 
+enum { HF_LAYERS_MOST = 512 };
 enum { HF_MULTIPLIERS = 4 }; /* of embedding, residual, attention and logits */
 
 struct hf_config {
@@ -48,6 +50,9 @@ struct hf_config {
 	/* Where global_every is not 0: the window, and the rope base of the layers that slide. */
 	uint64_t window;
 	double local_base;
+	/* Where kind->convolves: tokens that a convolution sees, and which layers are none. */
+	uint64_t taps;
+	bool attends[HF_LAYERS_MOST];
 	bool tied; /* the head is the embedding */
 };
 

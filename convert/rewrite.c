@@ -27,7 +27,12 @@ static const struct weight_type *pick_smaller_blocks(const struct weight_type *t
 const struct weight_type *rewrite_type(const struct weight_type *wanted,
                                        const struct rewrite_tensor *tensor,
                                        const struct rewrite_report *report) {
-	if (tensor->dimensions == 1) return weight_type(WEIGHT_F32);
+	static const char taps[] = ".shortconv.conv.weight"; // few, and no product's matrix
+	const size_t end_size = strlen(taps);
+	if (tensor->dimensions == 1 ||
+	    (tensor->name.size > end_size &&
+	     !memcmp(tensor->name.text + tensor->name.size - end_size, taps, end_size)))
+		return weight_type(WEIGHT_F32);
 	const bool end = has_name(tensor, "output.weight") || has_name(tensor, "token_embd.weight");
 	if (end && (wanted == weight_type(WEIGHT_Q4_0) || wanted == weight_type(WEIGHT_Q4_1)))
 		wanted = weight_type(WEIGHT_Q8_0);

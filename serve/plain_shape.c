@@ -198,10 +198,7 @@ static enum cuttle_status read_schema_grammar(const struct plain_shape *shape,
 	struct schema *schema;
 	enum cuttle_status status = schema_read(shape->text, shape->size, &schema, error);
 	if (status) return status;
-	char *gbnf = schema_grammar(schema);
-	status = gbnf ? cuttle_grammar_read(gbnf, strlen(gbnf), grammar, error)
-	              : io_fail(error, CUTTLE_NOMEM, "out of memory");
-	free(gbnf);
+	status = schema_compile(schema, grammar, error);
 	schema_free(schema);
 	return status;
 }

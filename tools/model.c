@@ -76,6 +76,7 @@ static json_t *encode_model(const struct cuttle_model_info *info) {
 	    {"parameters", json_integer((json_int_t)info->parameters)},
 	    {"packed_bytes", json_integer((json_int_t)info->packed_bytes)},
 	    {"layers", json_integer(info->layers)},
+	    {"convolving", json_integer(info->convolving)},
 	    {"width", json_integer(info->width)},
 	    {"heads", json_integer(info->heads)},
 	    {"kv_heads", json_integer(info->kv_heads)},
@@ -96,8 +97,9 @@ static void print_weight_facts(const struct cuttle_model_info *info) {
 	printf("tensors       %s\nparameters    %" PRIu64 "\nfile          %" PRIu64
 	       " bytes\nin memory     %" PRIu64 " bytes\n",
 	       info->types, info->parameters, info->file_bytes, info->packed_bytes);
-	printf("layers        %" PRIu32 "\nwidth         %" PRIu32 ", feed-forward %" PRIu32 "\n",
-	       info->layers, info->width, info->ffn);
+	printf("layers        %" PRIu32, info->layers);
+	if (info->convolving) printf(", %" PRIu32 " of them short convolutions", info->convolving);
+	printf("\nwidth         %" PRIu32 ", feed-forward %" PRIu32 "\n", info->width, info->ffn);
 	printf("heads         %" PRIu32 " of %" PRIu32 ", %" PRIu32 " for keys and values\n",
 	       info->heads, info->head_size, info->kv_heads);
 	printf("context       %" PRIu32 " tokens\n", info->context);

@@ -14,12 +14,9 @@ enum { MOST_GRAMMAR = 1 << 20 }; /* bytes of a file, at most */
 /* Appends the grammar of a schema. */
 static enum cuttle_status add_schema(struct grammar_choice *choice, const struct schema *schema,
                                      struct cuttle_error *error) {
-	char *text = schema_grammar(schema);
-	if (!text) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status =
-	    cuttle_grammar_read(text, strlen(text), &choice->grammars[choice->count], error);
+	    schema_compile(schema, &choice->grammars[choice->count], error);
 	choice->count += !status;
-	free(text);
 	return status;
 }
 
@@ -48,6 +45,15 @@ const char *grammar_choice_fault(const char *grammar, const char *schema, size_t
 	           : NULL;
 }
 
+/* Drops a byte order mark, which some editors begin a file with. Returns the size that is left. */
+static size_t drop_mark(char *text, size_t size) {
+	static const char MARK[] = "\xEF\xBB\xBF";
+	if (size < strlen(MARK) || memcmp(text, MARK, strlen(MARK)) != 0) return size;
+	size -= strlen(MARK);
+	memmove(text, text + strlen(MARK), size + 1);
+	return size;
+}
+
 enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
                                        struct grammar_choice *choice, struct cuttle_error *error) {
 	const char *path = schema ? schema : grammar;
@@ -61,6 +67,7 @@ enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,
 	hash_begin(&hash);
 	hash_add(&hash, choice->text, size);
 	hash_end(&hash, choice->sha256);
+	size = drop_mark(choice->text, size);
 	status = compile_choice(schema != NULL, size, choice, &reason);
 	return status ? io_fail(error, status, "%s: %s", file_shown(path), reason.message)
 	              : CUTTLE_OK;

@@ -119,6 +119,7 @@ struct cuttle_model_info {
 	uint64_t packed_bytes; /* bytes of the weights in memory, once loaded */
 	uint32_t tensors;      /* tensors in the file; 0 = a vocabulary alone */
 	uint32_t layers;       /* transformer blocks */
+	uint32_t convolving;   /* of these, with a short convolution in attention's place */
 	uint32_t width;        /* floats of a token's hidden state */
 	uint32_t heads;        /* query heads of a layer */
 	uint32_t kv_heads;     /* key and value heads of a layer */

@@ -471,7 +471,63 @@ static void attend_task(void *context, size_t index, unsigned worker) {
 	    f->attention + worker * f->attention_floats);
 }
 
+/* ---- a short convolution --------------------------------------------------------------------- */
+
+/* Keeps what later tokens see of this one. Query, gate and up have the three parts of its state. */
+static void store_state_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	const struct row *r = &f->rows[row];
+	const float *in_gate = f->query + row * m->width, *state = f->up + row * m->width;
+	REQUIRE(r->position >= r->context->shared_tokens);
+	float *kept = kv_state(m, r->context, f->layer, r->position);
+	for (size_t i = 0; i < m->width; i++) kept[i] = in_gate[i] * state[i];
+}
+
+/* The sum over the last tokens, the earliest first; before the first token there is nothing. */
+static void convolve_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	const struct row *r = &f->rows[row];
+	const float *taps = m->layer[f->layer].taps, *out_gate = f->gate + row * m->width;
+	float *normed = f->normed + row * m->width;
+	memset(normed, 0, m->width * sizeof *normed);
+	for (size_t tap = 0; tap < m->taps; tap++) {
+		const size_t back = m->taps - 1 - tap;
+		if (r->position < back) continue;
+		const float *kept = kv_state(m, r->context, f->layer, r->position - back);
+		for (size_t i = 0; i < m->width; i++)
+			normed[i] += taps[i * m->taps + tap] * kept[i];
+	}
+	for (size_t i = 0; i < m->width; i++) normed[i] *= out_gate[i];
+	quantise_row(f, row, m->width);
+}
+
+static void run_convolution(struct forward *f) {
+	const struct layer *layer = &f->model->layer[f->layer];
+	multiply_products(f, f->count, f->model->width,
+	                  (struct product[]){whole_product_of(&layer->in_gate, f->query, false),
+	                                     whole_product_of(&layer->out_gate, f->gate, false),
+	                                     whole_product_of(&layer->state, f->up, false)},
+	                  3, f->by_blas);
+	run_row_phase(f, store_state_row, f->count);
+	run_row_phase(f, convolve_row, f->count);
+}
+
 /* ---- layers ---------------------------------------------------------------------------------- */
+
+static void run_attention(struct forward *f) {
+	const struct model *m = f->model;
+	const struct layer *layer = &m->layer[f->layer];
+	multiply_products(f, f->count, m->width,
+	                  (struct product[]){whole_product_of(&layer->query, f->query, false),
+	                                     whole_product_of(&layer->key, f->key, false),
+	                                     whole_product_of(&layer->value, f->value, false)},
+	                  3, f->by_blas);
+	run_row_phase(f, rotate_and_store_row, f->count);
+	const uint64_t start = read_forward_clock();
+	threads_run(m->threads, f->group_count * m->kv_heads, attend_task, f);
+	f->time.attention += read_forward_clock() - start;
+	run_row_phase(f, quantise_attention_row, f->count);
+}
 
 static void run_layer(struct forward *f, size_t layer_index) {
 	const struct model *m = f->model;
@@ -479,16 +535,8 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	const size_t rows = f->count;
 	f->layer = layer_index;
 	run_row_phase(f, prepare_attention_row, rows);
-	multiply_products(f, rows, m->width,
-	                  (struct product[]){whole_product_of(&layer->query, f->query, false),
-	                                     whole_product_of(&layer->key, f->key, false),
-	                                     whole_product_of(&layer->value, f->value, false)},
-	                  3, f->by_blas);
-	run_row_phase(f, rotate_and_store_row, rows);
-	const uint64_t start = read_forward_clock();
-	threads_run(m->threads, f->group_count * m->kv_heads, attend_task, f);
-	f->time.attention += read_forward_clock() - start;
-	run_row_phase(f, quantise_attention_row, rows);
+	if (m->layer_convolves[layer_index]) run_convolution(f);
+	else run_attention(f);
 	multiply_products(f, rows, m->heads * m->head_size,
 	                  (struct product[]){branch_product_of(f, &layer->output)}, 1, f->by_blas);
 	if (adds_apart(m)) run_row_phase(f, add_attention_row, rows);

@@ -20,18 +20,42 @@ static size_t head_bytes_of(const struct model *model) {
 	                                           : model->head_size * sizeof(uint16_t);
 }
 
+/* Bytes of a token's keys and values of all layers that attend. */
+static size_t attended_bytes_of(const struct model *model) {
+	return 2 * model->attending * model->kv_heads * head_bytes_of(model);
+}
+
+/* Bytes of a token in all layers. */
+static size_t token_bytes_of(const struct model *model) {
+	return attended_bytes_of(model) +
+	       (model->layers - model->attending) * model->width * sizeof(float);
+}
+
 bool kv_bytes(const struct model *model, size_t capacity, size_t *bytes) {
-	const size_t per_token = 2 * model->layers * model->kv_heads * head_bytes_of(model);
-	return !__builtin_mul_overflow(capacity, per_token, bytes);
+	return !__builtin_mul_overflow(capacity, token_bytes_of(model), bytes);
+}
+
+/* The page that holds token `at`. */
+static uint8_t *page_of(const struct model *model, const struct kv_block *block, size_t at) {
+	return block->data + at / KV_PAGE * KV_PAGE * token_bytes_of(model);
 }
 
 /* The keys of the page that holds token `at`. The page's values are KV_PAGE * head_bytes_of bytes
- * behind them. Example: 2 layers, 3 KV heads: page 1, layer 0, head 2 is piece (1*2 + 0)*3 + 2 = 8.
+ * behind them. Example: 3 KV heads: of the second layer that attends, head 2 is piece 1*3 + 2 = 5.
  */
 static uint8_t *page_keys_of(const struct model *model, const struct kv_block *block, size_t layer,
                              size_t kv_head, size_t at) {
-	return block->data + ((at / KV_PAGE * model->layers + layer) * model->kv_heads + kv_head) *
-	                         2 * KV_PAGE * head_bytes_of(model);
+	return page_of(model, block, at) + (model->places[layer] * model->kv_heads + kv_head) * 2 *
+	                                       KV_PAGE * head_bytes_of(model);
+}
+
+float *kv_state(const struct model *model, const struct context *context, size_t layer,
+                size_t position) {
+	while (position < context->shared_tokens) context = context->prefix;
+	const size_t at = position - context->shared_tokens;
+	uint8_t *states = page_of(model, &context->own, at) + KV_PAGE * attended_bytes_of(model);
+	return (float *)(void *)states +
+	       (model->places[layer] * KV_PAGE + at % KV_PAGE) * model->width;
 }
 
 /* Where the scales of a page's keys, or values, are. */

@@ -16,10 +16,12 @@
  * touched only as a context grows. */
 enum { KV_PAGE = 64 };
 
-/* Keys and values of `capacity` tokens. Layout: [page][layer][kv head], and in each place first the
+/* Keys and values of `capacity` tokens. Layout: [page], in it [layer that attends][kv head], and in
+ * each place first the
  * keys, 4 tiles of [head_size][16 tokens], then the values, [64 tokens][head_size]. int8 ones lie
  * in pairs (kernels/attention.h), and behind the 64 keys come their scales, [64] floats; likewise
- * behind the values. */
+ * behind the values. A page ends with [layer that convolves][64 tokens][width] floats: what the
+ * next tokens still see of each. */
 struct kv_block {
 	uint8_t *data;   /* aligned to 64 bytes */
 	size_t capacity; /* tokens, a multiple of KV_PAGE */
@@ -52,6 +54,11 @@ void kv_store(const struct model *model, struct context *context, size_t layer, 
  * how many there are: at most kv_most_segments(end). */
 size_t kv_segments(const struct model *model, const struct context *context, size_t layer,
                    size_t kv_head, size_t from, size_t end, struct attention_segment *segments);
+
+/* Where the layer, which convolves, keeps its state of the token at `position`: [width] floats.
+ * Only in the context's own part may they be written. */
+float *kv_state(const struct model *model, const struct context *context, size_t layer,
+                size_t position);
 
 /* How many tokens the first a_tokens of one context and the first b_tokens of another have in the
  * same memory. Example: both share 48 tokens of a third, so 48. */

@@ -9,13 +9,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-	MAX_LAYERS = 512,      /* transformer blocks */
 	MAX_WIDTH = 65536,     /* floats of a hidden state; heads too */
 	MAX_FFN = 1 << 18,     /* floats of the feed-forward part */
 	MAX_CONTEXT = 1 << 20, /* tokens; a longer context is cut to this */
+	MAX_TAPS = 16,         /* tokens that a short convolution sees */
 	KEY = 96               /* bytes of a key's full name, NUL included */
 };
 
@@ -34,6 +35,11 @@ static const struct architecture architectures[] = {
      .gelu = true,
      .global_every = 6},
     {.name = "phi3", .rotates_halves = true, .fused = true, .first_norms = true},
+    {.name = "lfm2",
+     .rotates_halves = true,
+     .head_norms = true,
+     .first_norms = true,
+     .convolves = true},
 };
 
 struct hyper_reader {
@@ -118,6 +124,7 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 	static const char *const fused[] = {"rope.scaling.attn_factor"};
 	static const char *const sliding[] = {"attention.sliding_window_pattern",
 	                                      "rope.freq_base_swa"};
+	static const char *const convolving[] = {"shortconv.l_cache"};
 	const char *const name = r->model->architecture->name;
 	const size_t prefix = strlen(name) + 1;
 	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
@@ -131,6 +138,7 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 		if (r->model->architecture->multipliers && AMONG(own, multipliers)) continue;
 		if (r->model->architecture->fused && AMONG(own, fused)) continue;
 		if (r->model->architecture->global_every && AMONG(own, sliding)) continue;
+		if (r->model->architecture->convolves && AMONG(own, convolving)) continue;
 		if (AMONG(own, zero_only)) {
 			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
 			if (is_switched_off(r) || is_qwen_leftover(r, own)) continue;
@@ -261,6 +269,41 @@ static enum cuttle_status read_context(struct hyper_reader *r) {
 	return CUTTLE_OK;
 }
 
+/* Of layers that convolve, the file has 0 KV heads; all others have the same number. */
+static enum cuttle_status read_kinds(struct hyper_reader *r) {
+	struct model *m = r->model;
+	int32_t *heads = NULL;
+	size_t count = 0;
+	const char *key = write_full_key(r, "attention.head_count_kv");
+	const enum cuttle_status status = gguf_ints(r->file, key, true, &heads, &count, r->error);
+	if (status) return status;
+	m->attending = m->kv_heads = 0;
+	for (size_t i = 0; i < count && i < m->layers; i++) {
+		m->places[i] = (uint16_t)(heads[i] ? m->attending++ : i - m->attending);
+		m->layer_convolves[i] = !heads[i];
+		if (!heads[i]) continue;
+		if (m->attending == 1 && heads[i] > 0) m->kv_heads = (size_t)heads[i];
+		if (heads[i] < 0 || (size_t)heads[i] != m->kv_heads) count = 0;
+	}
+	free(heads);
+	if (count == m->layers && m->kv_heads && m->kv_heads <= m->heads) return CUTTLE_OK;
+	return status_fail(r->error, CUTTLE_MODEL,
+	                   "model: %s must have a number for each layer: 0, or one that all layers "
+	                   "have which attend",
+	                   key);
+}
+
+/* What layers of each kind there are. */
+static enum cuttle_status read_layers(struct hyper_reader *r) {
+	struct model *m = r->model;
+	m->attending = m->layers;
+	for (size_t i = 0; i < m->layers; i++) m->places[i] = (uint16_t)i;
+	if (!m->architecture->convolves)
+		return read_size(r, "attention.head_count_kv", false, 1, m->heads, &m->kv_heads);
+	const enum cuttle_status status = read_kinds(r);
+	return status ? status : read_size(r, "shortconv.l_cache", true, 1, MAX_TAPS, &m->taps);
+}
+
 static enum cuttle_status read_heads(struct hyper_reader *r) {
 	struct model *m = r->model;
 	enum cuttle_status status;
@@ -268,9 +311,8 @@ static enum cuttle_status read_heads(struct hyper_reader *r) {
 		return status;
 	m->kv_heads = m->heads;
 	m->head_size = m->width / m->heads;
-	if ((status = read_size(r, "attention.head_count_kv", false, 1, m->heads, &m->kv_heads)) ||
-	    (status =
-	         read_size(r, "attention.key_length", false, 16, MAX_HEAD_SIZE, &m->head_size)))
+	if ((status = read_layers(r)) || (status = read_size(r, "attention.key_length", false, 16,
+	                                                     MAX_HEAD_SIZE, &m->head_size)))
 		return status;
 	size_t value_length = m->width / m->heads;
 	m->rotated = m->head_size;
@@ -299,7 +341,7 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	if (!r->model->architecture)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: architecture \"%.*s\" is not supported (only llama, "
-		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3, phi3)",
+		                   "qwen2, qwen3, granite, smollm3, olmo2, gemma3, phi3, lfm2)",
 		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }
@@ -328,6 +370,11 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 	m->norm_epsilon = (float)epsilon;
 	if (m->width % 32 || m->ffn % 32 || m->heads * m->head_size % 32)
 		return status_fail(error, CUTTLE_MODEL, "model: widths must be multiples of 32");
+	// A convolution uses the memory of queries, gate and up.
+	if (m->architecture->convolves &&
+	    (m->heads * m->head_size != m->width || m->ffn < m->width))
+		return status_fail(error, CUTTLE_MODEL,
+		                   "model: heads or feed-forward are narrower than a state");
 	if (!(epsilon > 0.0 && epsilon < 1.0))
 		return status_fail(error, CUTTLE_MODEL, "model: norm epsilon out of range");
 	return CUTTLE_OK;

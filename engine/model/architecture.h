@@ -6,7 +6,7 @@
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
 // Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
-// Qwen3, Granite, SmolLM3, OLMo 2, Gemma 3 and Phi-3.
+// Qwen3, Granite, SmolLM3, OLMo 2, Gemma 3, Phi-3 and LFM2.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 
@@ -29,13 +29,14 @@ struct architecture {
 	size_t global_every; /* of so many layers the last sees everything and has the base of the
 	                        file; the others slide, with a base of their own; 0 = all see it */
 	size_t still_every;  /* of so many layers the last does not rotate; 0 = all rotate */
+	bool convolves;      /* layers without KV heads are short convolutions */
 };
 
 /* Fills the hyper-parameters of *model, all sizes but vocab_size. *rope_base and *rope_scale give
  * the rotation's angles (rope.h). A sliding window bounds the context: up to the window's length it
  * changes nothing.
  * MODEL: a key is missing or out of range; the architecture is another one; this engine does not
- * know a key of the architecture. */
+ * know a key of the architecture. NOMEM. */
 enum cuttle_status architecture_read(const struct gguf *file, struct model *model,
                                      double *rope_base, double *rope_scale,
                                      struct cuttle_error *error);

@@ -166,7 +166,7 @@ static const float *copy_output_norm(struct model *m, const struct gguf_tensor *
 	return copy;
 }
 
-/* The tensors of one layer, in this order: first seven matrices, then the vectors that the
+/* The tensors of one layer, in this order: first ten matrices, then the vectors that the
  * architecture has. */
 enum {
 	QUERY,
@@ -176,6 +176,9 @@ enum {
 	GATE,
 	UP,
 	DOWN,
+	IN_GATE,
+	OUT_GATE,
+	STATE,
 	MATRICES,
 	ATTENTION_NORM = MATRICES,
 	ATTENTION_AFTER_NORM,
@@ -186,6 +189,7 @@ enum {
 	VALUE_BIAS,
 	QUERY_NORM,
 	KEY_NORM,
+	TAPS,
 	LAYER_TENSORS
 };
 
@@ -216,16 +220,22 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
 	const struct architecture *a = m->architecture;
-	const bool norms = a->head_norms || a->width_norms;
+	const bool convolves = m->layer_convolves[layer],
+	           norms = (a->head_norms || a->width_norms) && !convolves,
+	           apart = !a->fused && !convolves;
 	const struct {
 		const char *name;
 		size_t row, rows;
 		bool absent;
 	} expected[LAYER_TENSORS] = {
-	    [QUERY] = {"attn_q.weight", m->width, query, a->fused},
-	    [KEY] = {"attn_k.weight", m->width, key, a->fused},
-	    [VALUE] = {"attn_v.weight", m->width, key, a->fused},
-	    [OUTPUT] = {"attn_output.weight", query, m->width, false},
+	    [QUERY] = {"attn_q.weight", m->width, query, !apart},
+	    [KEY] = {"attn_k.weight", m->width, key, !apart},
+	    [VALUE] = {"attn_v.weight", m->width, key, !apart},
+	    [OUTPUT] = {convolves ? "shortconv.out_proj.weight" : "attn_output.weight", query,
+	                m->width, false},
+	    [IN_GATE] = {.absent = true},
+	    [OUT_GATE] = {.absent = true},
+	    [STATE] = {.absent = true},
 	    [GATE] = {"ffn_gate.weight", m->width, m->ffn, a->fused},
 	    [UP] = {"ffn_up.weight", m->width, m->ffn, a->fused},
 	    [DOWN] = {"ffn_down.weight", m->ffn, m->width, false},
@@ -238,6 +248,7 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
 	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !a->biases},
 	    [QUERY_NORM] = {"attn_q_norm.weight", a->width_norms ? query : m->head_size, 0, !norms},
 	    [KEY_NORM] = {"attn_k_norm.weight", a->width_norms ? key : m->head_size, 0, !norms},
+	    [TAPS] = {"shortconv.conv.weight", m->taps, m->width, !convolves},
 	};
 	for (size_t i = 0; i < LAYER_TENSORS; i++) {
 		if (expected[i].absent) continue;
@@ -252,6 +263,10 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
 			                   name);
 		found[i] = *tensor;
 	}
+	if (convolves)
+		return cut_tensor(b, layer, "shortconv.in_proj.weight",
+		                  (const size_t[]){m->width, m->width, m->width}, 3,
+		                  &found[IN_GATE]);
 	if (!a->fused) return CUTTLE_OK;
 	const enum cuttle_status status = cut_tensor(
 	    b, layer, "attn_qkv.weight", (const size_t[]){query, key, key}, 3, &found[QUERY]);
@@ -304,9 +319,10 @@ static enum cuttle_status
 build_layer(struct builder *b, const struct gguf_tensor found[LAYER_TENSORS], struct layer *layer) {
 	struct model *m = b->model;
 	struct packed_matrix *const matrices[] = {
-	    [QUERY] = &layer->query,   [KEY] = &layer->key,   [VALUE] = &layer->value,
-	    [OUTPUT] = &layer->output, [GATE] = &layer->gate, [UP] = &layer->up,
-	    [DOWN] = &layer->down};
+	    [QUERY] = &layer->query,   [KEY] = &layer->key,         [VALUE] = &layer->value,
+	    [OUTPUT] = &layer->output, [GATE] = &layer->gate,       [UP] = &layer->up,
+	    [DOWN] = &layer->down,     [IN_GATE] = &layer->in_gate, [OUT_GATE] = &layer->out_gate,
+	    [STATE] = &layer->state};
 	const float **const vectors[] = {[ATTENTION_NORM] = &layer->attention_norm,
 	                                 [ATTENTION_AFTER_NORM] = &layer->attention_after_norm,
 	                                 [FFN_NORM] = &layer->ffn_norm,
@@ -315,11 +331,13 @@ build_layer(struct builder *b, const struct gguf_tensor found[LAYER_TENSORS], st
 	                                 [KEY_BIAS] = &layer->key_bias,
 	                                 [VALUE_BIAS] = &layer->value_bias,
 	                                 [QUERY_NORM] = &layer->query_norm,
-	                                 [KEY_NORM] = &layer->key_norm};
+	                                 [KEY_NORM] = &layer->key_norm,
+	                                 [TAPS] = &layer->taps};
 	const enum cuttle_status status = pair_layer_halves(b, found);
 	if (status) return status;
 	uint64_t packed = b->packed;
 	for (size_t i = 0; i < MATRICES; i++) {
+		if (!found[i].bytes) continue;
 		*matrices[i] = pack_tensor(m, &found[i]);
 		packed += found[i].bytes;
 	}
@@ -365,6 +383,14 @@ static enum cuttle_status read_rope_factors(struct builder *b, double base, doub
 	return CUTTLE_OK;
 }
 
+/* llama.cpp gave LFM2's the name of another norm. */
+static const char *output_norm_of(const struct builder *b) {
+	static const char own[] = "token_embd_norm.weight";
+	return b->model->architecture->convolves && gguf_tensor_find(b->file, own)
+	           ? own
+	           : "output_norm.weight";
+}
+
 /* Finds all tensors and adds up their packed bytes. ends[]: embedding, output norm, and head or
  * NULL. Refuses a file with a tensor that the model has no use for. */
 static enum cuttle_status find_weights(struct builder *b,
@@ -374,7 +400,7 @@ static enum cuttle_status find_weights(struct builder *b,
 	enum cuttle_status status;
 	if ((status =
 	         find_tensor(b, "token_embd.weight", m->width, m->vocab_size, true, &ends[0])) ||
-	    (status = find_tensor(b, "output_norm.weight", m->width, 0, true, &ends[1])) ||
+	    (status = find_tensor(b, output_norm_of(b), m->width, 0, true, &ends[1])) ||
 	    (status = find_tensor(b, "output.weight", m->width, m->vocab_size, false, &ends[2])))
 		return status;
 	if (ends[1]->type != GGUF_TENSOR_F32)
@@ -496,6 +522,7 @@ static void describe_weights(struct builder *b) {
 	info->width = (uint32_t)m->width;
 	info->heads = (uint32_t)m->heads;
 	info->kv_heads = (uint32_t)m->kv_heads;
+	info->convolving = (uint32_t)(m->layers - m->attending);
 	info->head_size = (uint32_t)m->head_size;
 	info->ffn = (uint32_t)m->ffn;
 	info->context = (uint32_t)m->context;

@@ -16,7 +16,7 @@
 #include "engine/text/vocab.h"
 #include "kernels/kernels.h"
 
-enum { MAX_HEAD_SIZE = 256 }; /* floats */
+enum { MAX_HEAD_SIZE = 256 /* floats */, MAX_LAYERS = 512 /* transformer blocks */ };
 
 /* The weights of one transformer block. A matrix [n][k] has n outputs and k inputs. */
 struct layer {
@@ -42,13 +42,24 @@ struct layer {
 	struct packed_matrix gate;   /* [ffn][width] */
 	struct packed_matrix up;     /* [ffn][width] */
 	struct packed_matrix down;   /* [width][ffn] */
+
+	/* Of a layer that convolves, whose state is cut into three, each [width]. `output` is
+	 * [width][width] there. NULL, or without channels, where the layer attends. */
+	const float *taps;             /* [width][model's taps], that of the latest token last */
+	struct packed_matrix in_gate;  /* [width][width] what the state is multiplied by first */
+	struct packed_matrix out_gate; /* [width][width] what the sum is multiplied by */
+	struct packed_matrix state;    /* [width][width] */
 };
 
 /* Rotation pairs entries 2i and 2i + 1 of a head, in every model. Some files pair i and i +
  * rotated/2 (rotates_halves). Their rows of query and key are reordered as they are read. */
 struct model {
 	const struct architecture *architecture;
-	size_t layers;                  /* transformer blocks */
+	size_t layers;    /* transformer blocks */
+	size_t attending; /* of these, with attention; the others convolve */
+	bool layer_convolves[MAX_LAYERS];
+	uint16_t places[MAX_LAYERS];    /* how many layers of its kind stand before each */
+	size_t taps;                    /* tokens that a convolution sees, its own one too */
 	size_t width;                   /* floats of a token's hidden state */
 	size_t heads;                   /* query heads of a layer */
 	size_t kv_heads;                /* key and value heads of a layer */

@@ -63,6 +63,7 @@ static enum cuttle_status read_pretokenizer(const struct gguf *file, struct voca
 	    {"llama3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
 	    {"llama-v3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
 	    {"falcon3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
+	    {"lfm2", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3, true},
 	    {"smaug-bpe", "gpt2/smaug-bpe", VOCAB_SPLIT_LLAMA3, false},
 	    {"dbrx", "gpt2/dbrx", VOCAB_SPLIT_LLAMA3, false},
 	    {"qwen2", "gpt2/qwen2", VOCAB_SPLIT_QWEN2, false},

@@ -2,6 +2,7 @@
 // How schema_grammar writes: a rule for each shape. A pattern is a rule for each state of its
 // automaton that more than one way leads to; "^ab*$" is "\"" "a" "b"* "\"".
 #include "base/utf8.h"
+#include "io/disk/fail.h"
 #include "io/schema/canonical.h"
 #include "io/schema/literal.h"
 #include "io/schema/shape.h"
@@ -525,4 +526,14 @@ char *schema_grammar(const struct schema *schema) {
 	if (fclose(to.out) == 0 && done) return text;
 	free(text);
 	return NULL;
+}
+
+enum cuttle_status schema_compile(const struct schema *schema, struct cuttle_grammar **grammar,
+                                  struct cuttle_error *error) {
+	char *text = schema_grammar(schema);
+	*grammar = NULL;
+	if (!text) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const enum cuttle_status status = cuttle_grammar_read(text, strlen(text), grammar, error);
+	free(text);
+	return status;
 }

@@ -24,6 +24,7 @@
 #ifndef CUTTLE_IO_SCHEMA_SCHEMA_H
 #define CUTTLE_IO_SCHEMA_SCHEMA_H
 
+#include "engine/cuttle/grammar.h"
 #include "engine/cuttle/status.h"
 
 enum { SCHEMA_LARGEST = 1 << 19 }; /* bytes of a schema's text, at most */
@@ -40,6 +41,10 @@ void schema_free(struct schema *schema);
 /* The grammar of all texts that fit, in canonical form: GBNF, as llama.cpp describes it, with the
  * rule root first. It reads the bytes of UTF-8. The caller frees it; NULL without memory. */
 char *schema_grammar(const struct schema *schema);
+/* The same, read. The caller frees *grammar; it is NULL on failure. INPUT: the grammar is one that
+ * cuttle_grammar_read refuses. NOMEM. */
+enum cuttle_status schema_compile(const struct schema *schema, struct cuttle_grammar **grammar,
+                                  struct cuttle_error *error);
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 

@@ -45,6 +45,10 @@ letters() {
 }
 exits 0 "${seeded[@]}" -N 4 --grammar letter.gbnf -o letters.jsonl
 letters letters.jsonl || fail "a text is no letter: $(cat letters.jsonl)"
+for file in letter.gbnf visit.json; do printf '\xef\xbb\xbf' | cat - "$file" >"marked.$file"; done
+exits 0 "${seeded[@]}" -N 4 --grammar marked.letter.gbnf -o marked.jsonl
+cmp letters.jsonl marked.jsonl || fail "a byte order mark before a grammar changes its letters"
+exits 0 inspect -i refs.jsonl --schema marked.visit.json -n 12
 exits 0 "${seeded[@]}" -N 4 --grammar letter.gbnf --complete -o complete.jsonl
 letters complete.jsonl || fail "a completed text is no letter: $(cat complete.jsonl)"
 grep -q '"closed"' complete.jsonl && fail "a completed text was brought to its end"

@@ -233,6 +233,23 @@ static void test_family_settings(void **state) {
 	     "\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1,1.5,0,3]}}",
 	     "short_factor"},
 	    {"Phi3", "{\"rope_scaling\":{\"type\":\"su\"}}", "RoPE scaling su"},
+	    {"Lfm2", "{}", "norm_eps"},
+	    {"Lfm2", "{\"norm_eps\":1e-5}", NULL},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"full_attn_idxs\":[1,4]}", NULL},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"full_attn_idxs\":[1,5]}", "full_attn_idxs must"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"full_attn_idxs\":[]}", "full_attn_idxs must"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"layer_types\":[\"conv\",\"full_attention\"]}",
+	     "layer_types must"},
+	    {"Lfm2",
+	     "{\"norm_eps\":1e-5,\"layer_types\":[\"conv\",\"conv\",\"conv\",\"conv\",\"conv\"]}",
+	     "layer_types must"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"layer_types\":[\"sliding_attention\"]}",
+	     "a layer of type"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"conv_bias\":true}", "conv_bias is not supported"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"conv_L_cache\":17}", "conv_L_cache must be"},
+	    {"Lfm2", "{\"norm_eps\":1e-5,\"block_ffn_dim_multiplier\":0}",
+	     "block_ffn_dim_multiplier must be"},
+	    {"Llama", "{\"layer_types\":[\"conv\"]}", "a layer of type conv"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *root = json_pack(

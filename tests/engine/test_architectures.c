@@ -3,6 +3,7 @@
 // reads 96 tokens. A second forward pass, in double, follows the models' definitions.
 // It fails if one log-probability differs by more than float explains. It fails if a key or tensor
 // that would change the maths is not refused by name.
+#include "engine/forward/forward.h"
 #include "engine/model/model.h"
 #include "kernels/f16.h"
 #include "tests/support/files.h"
@@ -18,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { TOKENS = 96, LAYERS = 2, WIDTH = 64, FFN = 96, HEADS = 4 };
+enum { TOKENS = 96, LAYERS = 2, WIDTH = 64, FFN = 96, HEADS = 4, TAPS = 3 };
 
 struct shape {
 	const char *architecture;
@@ -27,6 +28,11 @@ struct shape {
 	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
 	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
 	double extra;
+	bool convolves;    /* as LFM2: every layer but the second is a convolution of 3 tokens */
+	size_t kinds;      /* numbers in the list of KV heads; 0 = 4 */
+	int32_t kinds_end; /* of these the last */
+	bool none_attends;
+	uint32_t taps;   /* 0 = TAPS */
 	size_t layers;   /* 0 = LAYERS */
 	uint32_t window; /* of Gemma's layers that slide */
 	double gain;     /* of Phi-3's rotation */
@@ -117,6 +123,16 @@ static const struct shape shapes[] = {
      .gain = 1.25,
      .lengths = true,
      .halves = true},
+    {.architecture = "lfm2",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 1e6,
+     .layers = 4,
+     .tied = true,
+     .convolves = true,
+     .head_norms = true,
+     .halves = true},
     {.architecture = "gemma3",
      .kv_heads = 1,
      .head_size = 32,
@@ -151,6 +167,10 @@ static size_t layers_of(const struct shape *s) {
 	return s->layers ? s->layers : LAYERS;
 }
 
+static bool convolves(const struct shape *s, int layer) {
+	return s->convolves && layer != 1;
+}
+
 static void write_random(struct gguf_writer *writer, const char *name, size_t row, size_t rows,
                          float middle, float size, uint64_t *state) {
 	float *values = malloc(row * rows * sizeof *values);
@@ -175,7 +195,15 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 		gguf_write_array(writer, key(s, "attention.head_count"), GGUF_U32,
 		                 (const uint32_t[]){HEADS, HEADS}, LAYERS);
 	else gguf_write_u32(writer, key(s, "attention.head_count"), HEADS);
-	gguf_write_u32(writer, key(s, "attention.head_count_kv"), (uint32_t)s->kv_heads);
+	if (s->convolves) {
+		const int32_t kinds[] = {0, s->none_attends ? 0 : (int32_t)s->kv_heads, 0,
+		                         s->kinds_end};
+		gguf_write_array(writer, key(s, "attention.head_count_kv"), GGUF_I32, kinds,
+		                 s->kinds ? s->kinds : 4);
+		gguf_write_u32(writer, key(s, "shortconv.l_cache"), s->taps ? s->taps : TAPS);
+	} else {
+		gguf_write_u32(writer, key(s, "attention.head_count_kv"), (uint32_t)s->kv_heads);
+	}
 	if (s->lengths)
 		gguf_write_u32(writer, key(s, "attention.key_length"), (uint32_t)s->head_size);
 	if (s->lengths)
@@ -227,10 +255,14 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	               {"attn_k.bias", kv, 1, 0, 1, !s->biases},
 	               {"attn_v.bias", kv, 1, 0, 1, !s->biases},
 	               {"attn_q_norm.weight", s->head_size, 1, 1, 0.5f, !s->head_norms},
-	               {"attn_k_norm.weight", s->head_size, 1, 1, 0.5f, !s->head_norms}};
+	               {"attn_k_norm.weight", s->head_size, 1, 1, 0.5f, !s->head_norms},
+	               {"shortconv.conv.weight", TAPS, WIDTH, 0, 1, false},
+	               {"shortconv.in_proj.weight", WIDTH, 3 * WIDTH, 0, 0.3f, false},
+	               {"shortconv.out_proj.weight", WIDTH, WIDTH, 0, 0.3f, false}};
 	write_random(writer, "token_embd.weight", WIDTH, TINY_VOCAB, 0, 1, &state);
 	if (!s->tied) write_random(writer, "output.weight", WIDTH, TINY_VOCAB, 0, 0.3f, &state);
-	write_random(writer, "output_norm.weight", WIDTH, 1, s->tied ? 0.3f : 1, 0.2f, &state);
+	write_random(writer, s->convolves ? "token_embd_norm.weight" : "output_norm.weight", WIDTH,
+	             1, s->tied ? 0.3f : 1, 0.2f, &state);
 	if (s->llama3) write_random(writer, "rope_freqs.weight", s->rotated / 2, 1, 5, 3, &state);
 	if (s->fused) {
 		write_random(writer, "rope_factors_short.weight", s->rotated / 2, 1, 5, 3, &state);
@@ -240,6 +272,10 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	for (int layer = 0; layer < (int)layers_of(s); layer++)
 		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
 			char name[64];
+			const bool attention = strstr(tensors[i].name, "attn_") &&
+			                       strcmp(tensors[i].name, "attn_norm.weight") != 0,
+			           convolution = strstr(tensors[i].name, "shortconv");
+			if (convolves(s, layer) ? attention : convolution) continue;
 			snprintf(name, sizeof name, "blk.%d.%s", layer, tensors[i].name);
 			if (!tensors[i].absent)
 				write_random(writer, name, tensors[i].row, tensors[i].rows,
@@ -345,6 +381,24 @@ static void project(const struct shape *s, const struct gguf *file, int layer, s
 	keep(values[t], kv);
 }
 
+static double seen[TOKENS][WIDTH]; /* what a convolution's tokens are, before they are summed */
+
+/* The three parts of the state are what it is multiplied by first, by last, and itself. */
+static void convolve(const struct gguf *file, int layer, size_t t, double *out) {
+	double normed[WIDTH], parts[3 * WIDTH];
+	const float *taps = weights(file, layer, "shortconv.conv.weight");
+	rms_norm(weights(file, layer, "attn_norm.weight"), stream[t], WIDTH, normed);
+	linear(weights(file, layer, "shortconv.in_proj.weight"), NULL, normed, WIDTH, 3 * WIDTH,
+	       parts);
+	for (size_t i = 0; i < WIDTH; i++) {
+		double sum = 0;
+		seen[t][i] = parts[i] * parts[2 * WIDTH + i];
+		for (size_t back = 0; back < TAPS && back <= t; back++)
+			sum += (double)taps[i * TAPS + TAPS - 1 - back] * seen[t - back][i];
+		out[i] = sum * parts[WIDTH + i];
+	}
+}
+
 static void attend(const struct shape *s, size_t t, double *out) {
 	const size_t size = s->head_size;
 	for (size_t h = 0; h < HEADS; h++) {
@@ -400,12 +454,16 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 			                : s->gemma        ? sqrt(WIDTH)
 			                                  : 1);
 	for (int layer = 0; layer < (int)layers_of(s); layer++) {
-		for (size_t t = 0; t < TOKENS; t++) project(s, file, layer, t);
+		const bool attends = !convolves(s, layer);
+		for (size_t t = 0; attends && t < TOKENS; t++) project(s, file, layer, t);
 		for (size_t t = 0; t < TOKENS; t++) {
 			double attention[HEADS * 32], out[WIDTH];
-			attend(s, t, attention);
-			linear(weights(file, layer, "attn_output.weight"), NULL, attention,
-			       HEADS * s->head_size, WIDTH, out);
+			if (attends) attend(s, t, attention);
+			else convolve(file, layer, t, attention);
+			linear(
+			    weights(file, layer,
+			            attends ? "attn_output.weight" : "shortconv.out_proj.weight"),
+			    NULL, attention, HEADS * s->head_size, WIDTH, out);
 			rms_norm(weights(file, layer, "post_attention_norm.weight"), out, WIDTH,
 			         out);
 			add_branch(s, out, stream[t]);
@@ -414,7 +472,9 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 	}
 	for (size_t t = 0; t + 1 < TOKENS; t++) {
 		double normed[WIDTH], logits[TINY_VOCAB], sum = 0;
-		rms_norm(weights(file, -1, "output_norm.weight"), stream[t], WIDTH, normed);
+		rms_norm(weights(file, -1,
+		                 s->convolves ? "token_embd_norm.weight" : "output_norm.weight"),
+		         stream[t], WIDTH, normed);
 		linear(head, NULL, normed, WIDTH, TINY_VOCAB, logits);
 		for (size_t i = 0; s->embedding != 0 && i < TINY_VOCAB; i++) logits[i] /= s->logit;
 		for (size_t i = 0; i < TINY_VOCAB; i++) sum += exp(logits[i]);
@@ -627,6 +687,89 @@ static void test_multipliers(void **state) {
 	}
 }
 
+/* Contexts for test_convolutions: what they hold before is no number. */
+static struct context fresh_context(const struct model *m, struct region *region) {
+	size_t bytes;
+	assert_true(kv_bytes(m, kv_capacity(TOKENS), &bytes) && region_map(region, bytes, true));
+	uint8_t *data = region_carve(region, bytes);
+	memset(data, 0xff, bytes);
+	return (struct context){.own = {data, kv_capacity(TOKENS)}};
+}
+
+/* A row's bits do not depend on how many rows are computed at once, nor on what is shared. */
+static void test_convolutions(void **state) {
+	(void)state;
+	enum { SHARED = 32, ALL = 80 };
+	struct shape shape = shape_of("lfm2");
+	size_t size;
+	struct cuttle_model *model;
+	uint8_t *bytes = write_model(&shape, &size);
+	assert_int_equal(open_bytes(bytes, size, &model, NULL), CUTTLE_OK);
+	free(bytes);
+	const struct model *m = &model->model;
+	struct forward *forward;
+	struct region regions[4];
+	struct context whole = fresh_context(m, &regions[0]),
+	               prefix = fresh_context(m, &regions[1]);
+	struct context behind[2] = {fresh_context(m, &regions[2]), fresh_context(m, &regions[3])};
+	static float at_once[ALL][WIDTH], one[2][WIDTH];
+	struct row rows[ALL];
+	assert_int_equal(forward_new(m, ALL, 1, TOKENS, &forward, NULL), CUTTLE_OK);
+	for (size_t t = 0; t < ALL; t++)
+		rows[t] = (struct row){&whole, t, (int32_t)(t * 7 % 200), at_once[t]};
+	forward_rows(forward, rows, ALL, false);
+	for (size_t t = 0; t < SHARED; t++) {
+		rows[t].context = &prefix;
+		rows[t].hidden = NULL;
+	}
+	forward_rows(forward, rows, SHARED, false);
+	for (size_t i = 0; i < 2; i++) {
+		behind[i].prefix = &prefix;
+		behind[i].shared_tokens = SHARED;
+	}
+	for (size_t t = SHARED; t < ALL; t++) {
+		const int32_t token = (int32_t)(t * 7 % 200);
+		forward_rows(
+		    forward,
+		    (struct row[]){{&behind[0], t, token, one[0]}, {&behind[1], t, token, one[1]}},
+		    2, false);
+		assert_memory_equal(one[0], at_once[t], sizeof one[0]);
+		assert_memory_equal(one[1], at_once[t], sizeof one[1]);
+	}
+	forward_free(&forward);
+	for (size_t i = 0; i < 4; i++) region_unmap(&regions[i], true);
+	cuttle_model_free(&model);
+}
+
+/* What the list of KV heads may say. */
+static void test_layer_kinds(void **state) {
+	(void)state;
+	static const char refusal[] =
+	    "lfm2.attention.head_count_kv must have a number for each layer";
+	struct shape shape = shape_of("lfm2");
+	shape.kinds = 3;
+	assert_refused(shape, refusal);
+	shape.kinds = 4;
+	shape.kinds_end = 1;
+	assert_refused(shape, refusal);
+	shape.kinds_end = -2;
+	assert_refused(shape, refusal);
+	shape.kinds_end = 0;
+	shape.none_attends = true;
+	assert_refused(shape, refusal);
+	shape = shape_of("lfm2");
+	shape.kinds_end = 2;
+	assert_refused(shape, "blk.3.attn_q.weight is missing");
+	shape = shape_of("lfm2");
+	shape.taps = 17;
+	assert_refused(shape, "lfm2.shortconv.l_cache is 17, outside 1..16");
+	shape.taps = 4;
+	assert_refused(shape, "blk.0.shortconv.conv.weight has shape [3, 64], expected [4, 64]");
+	shape = shapes[0];
+	shape.extra_key = "shortconv.l_cache";
+	assert_refused(shape, "llama.shortconv.l_cache is not supported");
+}
+
 static void write_leftovers(struct gguf_writer *writer, const struct shape *shape, bool flag,
                             const char *more) {
 	char key[64];
@@ -724,6 +867,8 @@ int main(void) {
 	                                   cmocka_unit_test(test_multipliers),
 	                                   cmocka_unit_test(test_gemma_keys),
 	                                   cmocka_unit_test(test_longrope),
+	                                   cmocka_unit_test(test_convolutions),
+	                                   cmocka_unit_test(test_layer_kinds),
 	                                   cmocka_unit_test(test_qwen_leftovers),
 	                                   cmocka_unit_test(test_sliding_window),
 	                                   cmocka_unit_test(test_rope_types)};

@@ -6,7 +6,7 @@ set -eu
 here=$(dirname "$(realpath "$0")")
 python=$1 cuttle=$(realpath "${2:-build/cuttle}")
 work=$(mktemp -d)
-kinds=(llama32 tinyllama mistral qwen2 qwen3 granite smollm3 olmo2 gemma3 phi3 phi4)
+kinds=(llama32 tinyllama mistral qwen2 qwen3 granite smollm3 olmo2 gemma3 phi3 phi4 lfm2)
 [ $# -gt 2 ] && kinds=("${@:3}")
 trap 'rm -rf "$work"' EXIT
 check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3|phi3|phi4 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2|gemma3|phi3|phi4|lfm2 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -10,7 +10,7 @@ import sys
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import Gemma3ForCausalLM, Gemma3TextConfig, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import Gemma3ForCausalLM, Gemma3TextConfig, GraniteConfig, GraniteForCausalLM, Lfm2Config, Lfm2ForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 from transformers import Olmo2Config, Olmo2ForCausalLM, Phi3Config, Phi3ForCausalLM, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
 
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -152,6 +152,11 @@ def make(kind, size):
         scaling = dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
                        short_factor=[1 + i / 8 for i in range(12)], long_factor=[2.0 + i for i in range(12)])
         model = Phi3ForCausalLM(Phi3Config(vocab_size=len(tokenizer), original_max_position_embeddings=256, rope_parameters=scaling, **common))
+    elif kind == "lfm2":
+        tokenizer = llama3_tokenizer()
+        common["norm_eps"] = common.pop("rms_norm_eps")
+        common.update(num_hidden_layers=4, pad_token_id=None, layer_types=["conv", "conv", "full_attention", "conv"])
+        model = Lfm2ForCausalLM(Lfm2Config(vocab_size=1024, **common))
     elif kind == "olmo2":
         tokenizer = olmo2_tokenizer()
         model = Olmo2ForCausalLM(Olmo2Config(vocab_size=1024, **common))

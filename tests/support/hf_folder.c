@@ -95,6 +95,7 @@ void hf_folder_weights(const char *path, enum weight_name type, const struct hf_
 		fprintf(text, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "{", tensor->name,
 		        names[type]);
 		if (tensor->rows) fprintf(text, "%zu,", tensor->rows);
+		if (strstr(tensor->name, "conv.conv")) fprintf(text, "1,"); // as PyTorch has it
 		fprintf(text, "%zu],\"data_offsets\":[%zu,%zu]}", tensor->row, offset,
 		        offset + count_values(tensor) * each);
 		offset += count_values(tensor) * each;

@@ -25,9 +25,11 @@ static const double SECONDS = 1.5; /* planned for the prompts, and as much for t
 
 double pace_kv_bytes(const struct cuttle_model_info *info) {
 	// Keys and values: two vectors per layer and head, of head_size numbers of two bytes, or of
-	// one and a scale of four.
-	return 2.0 * info->layers * info->kv_heads *
-	       (info->kv_type == CUTTLE_KV_Q8 ? info->head_size + 4.0 : 2.0 * info->head_size);
+	// one and a scale of four. A layer that convolves keeps floats.
+	const double attending = info->layers - info->convolving;
+	return 2.0 * attending * info->kv_heads *
+	           (info->kv_type == CUTTLE_KV_Q8 ? info->head_size + 4.0 : 2.0 * info->head_size) +
+	       4.0 * info->convolving * info->width;
 }
 
 static double clamp_between(double least, double value, double most) {

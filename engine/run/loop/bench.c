@@ -292,12 +292,14 @@ static void count_step_work(const struct bench_run *b, struct cuttle_bench_resul
 	for (size_t i = 0; i < m->layers; i++) {
 		const struct layer *layer = &m->layer[i];
 		const struct packed_matrix *const matrices[] = {
-		    &layer->query, &layer->key, &layer->value, &layer->output,
-		    &layer->gate,  &layer->up,  &layer->down};
-		for (size_t t = 0; t < sizeof matrices / sizeof *matrices; t++)
-			add_product_work(
-			    result, matrices[t],
-			    (double)((matrices[t]->channels + GEMM_GROUP - 1) / GEMM_GROUP), rows);
+		    &layer->query, &layer->key,  &layer->value,   &layer->output,   &layer->gate,
+		    &layer->up,    &layer->down, &layer->in_gate, &layer->out_gate, &layer->state};
+		for (size_t t = 0; t < sizeof matrices / sizeof *matrices; t++) {
+			const size_t channels = matrices[t]->channels;
+			if (!channels) continue; // of the other kind of layer
+			add_product_work(result, matrices[t],
+			                 (double)((channels + GEMM_GROUP - 1) / GEMM_GROUP), rows);
+		}
 	}
 	add_product_work(result, &m->head, (double)((m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP),
 	                 slots);
