@@ -69,6 +69,8 @@ struct serve_values {
 	bool restored;
 	bool trail_restored;
 	const char *trail_copy; /* path, "-" = standard output; NULL = none */
+	const char *sign;       /* path of a secret key; NULL = nothing is signed */
+	const char *public_key; /* trail verify: as --key of receipt verify; NULL = any */
 	const char *head;       /* trail verify: a hash that must be there */
 	uint64_t slots;
 	uint64_t context;
@@ -117,6 +119,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "trail-restored", SERVE(trail_restored),
 	 .help = "begin although the audit trail is not as this server left it, and go on from "
 	         "what is there. Its next entry says so. Needed once"},
+	{.name = "sign", SERVE(sign), .argument = "FILE",
+	 .help = "sign receipts of private jobs, and each entry of the audit trail, with this "
+	         "secret key (made by cuttle ledger key). GET /v1/public-key is the public one"},
+	{.name = "public-key", SERVE(public_key), .argument = "PUBLIC",
+	 .help = "trail verify: the newest entry must be signed with this key: its 64 digits, or "
+	         "the file with them"},
 	{.name = "head", SERVE(head), .argument = "HASH",
 	 .help = "trail verify: an entry must have this hash, which was kept elsewhere"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
@@ -165,8 +173,8 @@ static const char ABOUT[] =
 	"address. A DELETE leaves it as it is. It has no text and no count of records.\n"
 	"cuttle serve trail verify STATE says whether it is whole, also while the server runs, "
 	"and also of a copy of the file. Exit 7: it was changed, cut or put in another order. "
-	"Who owns the folder can write all of it anew. So keep the hash that it prints "
-	"elsewhere, and give it as --head.\n"
+	"Who owns the folder can write all of it anew, but for --sign. So keep the hash that it "
+	"prints elsewhere, and give it as --head.\n"
 	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 "
 	"seconds.\n";
 // clang-format on
@@ -226,6 +234,7 @@ static const char *find_serve_fault(const struct serve_values *values) {
 	if (!jobs && values->approval) return "--approval needs --state FOLDER";
 	if (!jobs && values->restored) return "--ledger-restored needs --state FOLDER";
 	if (!jobs && values->trail_restored) return "--trail-restored needs --state FOLDER";
+	if (!jobs && values->sign) return "--sign needs --state FOLDER";
 	if (!jobs && values->trail_copy) return "--trail-copy needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
@@ -249,6 +258,7 @@ static int check_serve_paths(const struct verb *verb, const struct serve_values 
 	    PATH_ALONE("--bias", values->bias, PATH_FILE),
 	    PATH_ALONE("--tls-cert", values->certificate, PATH_FILE),
 	    PATH_ALONE("--tls-key", values->secret, PATH_FILE),
+	    PATH_ALONE("--sign", values->sign, PATH_FILE),
 	    PATH_ALONE("--trail-copy", values->trail_copy, PATH_OUTPUT),
 	    {"--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
 	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
@@ -313,6 +323,7 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	    .queue = values->queue,
 	    .approval = values->approval,
 	    .restored = values->restored,
+	    .sign = values->sign,
 	    .trail_restored = values->trail_restored,
 	    .trail_copy = values->trail_copy};
 	const struct serve_request request = {.listen = {.address = values->listen,
@@ -363,11 +374,20 @@ static int verify_trail(const struct verb *verb, const struct serve_values *valu
 	if (!status && access(trail, R_OK) != 0)
 		status =
 		    io_fail(&error, CUTTLE_INPUT, "cannot read %s: %s", trail, strerror(errno));
+	char public_key[SIGNATURE_PUBLIC];
+	if (!status && values->public_key)
+		status = signature_read_public(values->public_key, public_key, &error);
 	if (!status) status = trail_check(trail, list, NULL, values->head, &check, &error);
+	if (!status && values->public_key && !trail_signed(&check.end, public_key)) {
+		status = io_fail(&error, CUTTLE_LEDGER,
+		                 "%s: its last entry is not signed with this key", trail);
+		trail_check_free(&check);
+	}
 	free(trail);
 	free(list);
 	if (status) return verb_fail(verb, status, &error);
 	print_trail(&check, !folder);
+	if (values->public_key) printf("signature  of this key, for all entries\n");
 	trail_check_free(&check);
 	return CUTTLE_OK;
 }

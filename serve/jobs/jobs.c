@@ -192,13 +192,18 @@ static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *erro
 	return status ? status : sweep_keys(jobs, error);
 }
 
+const char *jobs_public_key(const struct jobs *jobs) {
+	return jobs->signer ? signature_public(jobs->signer) : NULL;
+}
+
 /* Tells the trail that the server begins, or ends in order. */
 static enum cuttle_status tell_server(struct jobs *jobs, const char *name,
                                       struct cuttle_error *error) {
 	const struct jobs_event event = {
 	    .name = name,
-	    .more = json_pack("{s:s,s:b,s:b}", "version", cuttle_version(), "approval",
-	                      jobs->options.approval, "ledger_restored", jobs->options.restored)};
+	    .more = json_pack("{s:s,s:b,s:b,s:s?}", "version", cuttle_version(), "approval",
+	                      jobs->options.approval, "ledger_restored", jobs->options.restored,
+	                      "public_key", jobs_public_key(jobs))};
 	return jobs_trail_tell(jobs, &event, error);
 }
 
@@ -230,7 +235,8 @@ enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **j
 	init_lock(made);
 	// A command that has ended must not end the server that writes to it.
 	(void)signal(SIGPIPE, SIG_IGN);
-	status = open_folders(made, error);
+	if (options->sign) status = signature_open(options->sign, &made->signer, error);
+	if (!status) status = open_folders(made, error);
 	if (!status) status = open_list(made, error);
 	if (!status) status = tell_server(made, "serve_begin", error);
 	if (!status && pthread_create(&made->thread, NULL, jobs_work, made) != 0)
@@ -262,6 +268,7 @@ void jobs_close(struct jobs **jobs) {
 	jobs_stop(old);
 	jobs_trail_close(old);
 	store_close(&old->store);
+	signature_close(&old->signer);
 	if (old->held >= 0) (void)close(old->held);
 	(void)pthread_cond_destroy(&old->changed);
 	(void)pthread_mutex_destroy(&old->lock);

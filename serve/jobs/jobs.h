@@ -26,6 +26,7 @@ struct jobs_options {
 	                        /run/user/UID/cuttle */
 	const char *ledger;  /* the ledger that jobs are charged in */
 	const char *model;   /* GGUF file */
+	const char *sign;    /* secret key that signs receipts and the audit trail; NULL = none */
 	const char *program; /* the command; NULL = this one, /proc/self/exe */
 	uint64_t threads;    /* of a job; 0 = as the command does */
 	const char *kv_type; /* of a job's contexts; NULL = as the command does */
@@ -125,6 +126,8 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 /* Opens the results, or the receipt, of a job that is done: the caller's descriptor. */
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
                int *file, struct jobs_fault *fault);
+/* The public key of `sign`, 64 hex digits; NULL = nothing is signed. Never blocks. */
+const char *jobs_public_key(const struct jobs *jobs);
 /* Opens the audit trail, as it is now. */
 bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
                      struct jobs_fault *fault);

@@ -25,6 +25,7 @@
 //   serve/jobs/jobs_state.c      events; results and receipt are the command's files
 #include "serve/jobs/jobs_routes.h"
 
+#include "io/disk/signature.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,19 @@ static void answer_trail(void *user, const struct http_call *call, struct http_r
 	int file;
 	if (!jobs_trail_file(user, &caller, &file, &fault)) answer_fault(reply, &fault);
 	else http_file(reply, 200, "application/x-ndjson", file);
+}
+
+/* As a file of cuttle ledger key has it, so that receipt verify --key takes what was fetched. */
+static void answer_public_key(void *user, const struct http_call *call, struct http_reply *reply) {
+	const char *key = jobs_public_key(user);
+	char line[SIGNATURE_PUBLIC + 1];
+	(void)call;
+	if (key)
+		http_bytes(reply, 200, "text/plain", line,
+		           (size_t)snprintf(line, sizeof line, "%s\n", key));
+	else
+		http_fail(reply, 404, "invalid_request_error", "not_found", NULL,
+		          "this server signs nothing");
 }
 
 /* ---- uploads --------------------------------------------------------------------------------- */
@@ -279,6 +293,8 @@ static const struct http_route ROUTES[] = {
      NULL},
     {"GET", "/v1/ledger/{id}/entries", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_WAITING, answer_entries,
      NULL, NULL, NULL},
+    {"GET", "/v1/public-key", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_public_key, NULL,
+     NULL, NULL},
     {"GET", "/v1/trail", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_SLOW, answer_trail, NULL, NULL, NULL},
     {"POST", "/v1/ledger/verify", HTTP_OFFICER, HTTP_BODY_JSON, HTTP_WAITING, answer_verify, NULL,
      NULL, NULL},

@@ -40,11 +40,13 @@ struct jobs {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something may be done: by the queue, or by who waits for it */
 	struct store *store;
-	struct trail *trail;       /* NULL = it is not open */
-	struct trail_head told;    /* the newest entry of the list */
-	struct trail_head telling; /* the newest of the step under way */
-	bool behind;               /* the list may have entries that the trail has not */
-	char *trail_path;          /* STATE/trail.jsonl; owned */
+	struct signature_key *signer; /* NULL = nothing is signed */
+	struct trail *trail;          /* NULL = it is not open */
+	struct trail_head told;       /* the newest entry of the list */
+	struct trail_head telling;    /* the newest of the step under way */
+	uint64_t in_trail;            /* number of the trail\'s last entry */
+	bool behind;                  /* the list may have entries that the trail has not */
+	char *trail_path;             /* STATE/trail.jsonl; owned */
 	struct trail_copy copy;
 	unsigned char mark_key[MARK_KEY]; /* of the hashes of uploads */
 	pthread_t thread;                 /* of the queue */

@@ -142,13 +142,14 @@ static json_t *encode_event(const struct jobs_event *event) {
 struct lines {
 	char *text; /* [size] owned */
 	size_t size;
-	int64_t last; /* number of the last one */
+	int64_t last; /* number of the last one; at first of the trail's last */
 };
 
 static enum cuttle_status collect_unwritten(void *user, const struct store_entry *entry) {
 	struct lines *lines = user;
 	const size_t size = strlen(entry->line);
-	if (entry->written) return CUTTLE_OK;
+	// The list may not know yet that the trail has it.
+	if (entry->number <= lines->last) return CUTTLE_OK;
 	char *grown = realloc(lines->text, lines->size + size);
 	if (!grown) return CUTTLE_NOMEM;
 	memcpy(grown + lines->size, entry->line, size);
@@ -160,14 +161,15 @@ static enum cuttle_status collect_unwritten(void *user, const struct store_entry
 
 /* Appends what the list has and the trail has not. */
 static enum cuttle_status write_trail(struct jobs *jobs, struct cuttle_error *error) {
-	struct lines lines = {0};
+	struct lines lines = {.last = (int64_t)jobs->in_trail};
 	enum cuttle_status status = store_trail_walk(jobs->store, collect_unwritten, &lines, error);
 	if (!status && lines.size)
 		status = trail_append(jobs->trail, lines.text, lines.size, error);
 	free(lines.text);
 	if (status) return status;
 	jobs->behind = false;
-	// Where this cannot be noted, the next server finds the entry in the file.
+	jobs->in_trail = (uint64_t)lines.last;
+	// Where this cannot be noted, it is with the next entry, or by the next server.
 	if (lines.size) (void)store_trail_written(jobs->store, lines.last, NULL);
 	struct cuttle_error why;
 	if (trail_copy_add(&jobs->copy, jobs->trail_path, &why))
@@ -184,7 +186,7 @@ enum cuttle_status jobs_trail_begin(struct jobs *jobs, struct cuttle_error *erro
 enum cuttle_status jobs_trail_add(struct jobs *jobs, const struct jobs_event *event,
                                   struct cuttle_error *error) {
 	size_t size;
-	char *line = trail_line(&jobs->telling, encode_event(event), NULL, &size);
+	char *line = trail_line(&jobs->telling, encode_event(event), jobs->signer, &size);
 	if (!line) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status =
 	    store_trail_add(jobs->store, (int64_t)jobs->telling.number, line, error);
@@ -270,6 +272,7 @@ enum cuttle_status jobs_trail_open(struct jobs *jobs, struct cuttle_error *error
 	else if (status) (void)io_fail(error, status, "%s", why.message);
 	if (!status) {
 		jobs->told = check.end.head;
+		jobs->in_trail = check.end.head.number - check.waiting_count;
 		jobs->behind = true;
 		status = trail_open(path, check.end.size, &jobs->trail, error);
 		trail_check_free(&check);
@@ -283,8 +286,8 @@ enum cuttle_status jobs_trail_open(struct jobs *jobs, struct cuttle_error *error
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Tells of a key, and keeps what was told. `may` NULL: it is gone. */
-static enum cuttle_status tell_key(struct jobs *jobs, const char *name, const char *owner,
-                                   const char *may, struct cuttle_error *error) {
+static enum cuttle_status tell_trail_key(struct jobs *jobs, const char *name, const char *owner,
+                                         const char *may, struct cuttle_error *error) {
 	const char *mark = strchr(owner, '#');
 	const struct jobs_event event = {
 	    .name = name,
@@ -313,8 +316,8 @@ static enum cuttle_status tell_new_keys(struct jobs *jobs, struct keys *keys, js
 		const char *before = json_string_value(json_object_get(told, holder.owner));
 		const char *may = holder.role >= HTTP_OFFICER ? "officer" : "use";
 		if (!before || strcmp(before, may) != 0)
-			status = tell_key(jobs, before ? "key_change" : "key_add", holder.owner,
-			                  may, error);
+			status = tell_trail_key(jobs, before ? "key_change" : "key_add",
+			                        holder.owner, may, error);
 		(void)json_object_del(told, holder.owner);
 	}
 	return status;
@@ -331,7 +334,7 @@ enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
 	if (status == CUTTLE_NOMEM) (void)io_fail(error, status, "out of memory");
 	if (!status) status = tell_new_keys(jobs, keys, told, error);
 	json_object_foreach(told, owner, may) if (!status) status =
-	    tell_key(jobs, "key_remove", owner, NULL, error);
+	    tell_trail_key(jobs, "key_remove", owner, NULL, error);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	json_decref(told);
 	return status;

@@ -45,7 +45,7 @@ static void print_signed(const char *hash, char text[HASH_TEXT + 16]) {
 }
 
 /* The hash of a line whose first `size` bytes stand before `,"hash"`. */
-static void hash_entry(const char *line, size_t size, char text[HASH_TEXT]) {
+static void hash_trail_entry(const char *line, size_t size, char text[HASH_TEXT]) {
 	struct hash hash;
 	hash_begin(&hash);
 	hash_add(&hash, line, size);
@@ -71,7 +71,7 @@ char *trail_line(struct trail_head *head, json_t *members, const struct signatur
 		memcpy(line, start, before);
 		memcpy(line + before, text + 1, own - 3);
 		own += before - 3;
-		hash_entry(line, own, hash);
+		hash_trail_entry(line, own, hash);
 		print_signed(hash, said);
 		if (signer) signature_sign(signer, said, strlen(said), signature);
 		*size = own + (size_t)sprintf(line + own, "%s%s%s%s%s", HASH_MEMBER, hash,
@@ -125,7 +125,7 @@ enum cuttle_status trail_take(struct trail_end *end, const char *path, const cha
 		               "%s: entry %" PRIu64 " does not follow the one before it: one of "
 		               "them was changed",
 		               path, wanted);
-	if (at > before) hash_entry(line, at, hash);
+	if (at > before) hash_trail_entry(line, at, hash);
 	if (at <= before || memcmp(line + at + sizeof HASH_MEMBER - 1, hash, HASH_DIGITS) != 0 ||
 	    memcmp(line + size - (sizeof LINE_END - 1), LINE_END, sizeof LINE_END - 1) != 0)
 		return io_fail(error, CUTTLE_LEDGER, "%s: entry %" PRIu64 " was changed", path,

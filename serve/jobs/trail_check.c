@@ -95,7 +95,7 @@ static enum cuttle_status judge_torn(const struct comparison *c, const struct tr
 	               end->head.number - check->waiting_count);
 }
 
-static enum cuttle_status find_last(void *user, const struct store_entry *entry) {
+static enum cuttle_status find_last_entry(void *user, const struct store_entry *entry) {
 	*(uint64_t *)user = (uint64_t)entry->number;
 	return CUTTLE_OK;
 }
@@ -107,7 +107,7 @@ static enum cuttle_status judge_last(const struct comparison *c, const char *lis
 	uint64_t last = c->count ? c->kept[c->count - 1].number : check->end.head.number;
 	enum cuttle_status status = CUTTLE_OK;
 	if (last < check->end.head.number && list)
-		status = store_trail_peek(list, find_last, &last, error);
+		status = store_trail_peek(list, find_last_entry, &last, error);
 	if (status || last >= check->end.head.number) return status;
 	return io_fail(error, CUTTLE_LEDGER,
 	               "%s: the server has written no entry behind %" PRIu64

@@ -38,7 +38,7 @@ static enum cuttle_status find_last_line(const char *path, char **line, off_t *s
 }
 
 /* The place in the trail behind a line of it; -1: it has no such line. */
-static off_t find_line(const char *trail, const char *line) {
+static off_t find_copied_line(const char *trail, const char *line) {
 	FILE *file = fopen(trail, "re");
 	char *next = NULL;
 	size_t room = 0;
@@ -71,7 +71,7 @@ enum cuttle_status trail_copy_open(const char *path, const char *trail, struct t
 	enum cuttle_status status = file_regular(path, error);
 	if (!status) status = find_last_line(path, &line, &size, error);
 	if (status) return status;
-	if (line) copy->at = find_line(trail, line);
+	if (line) copy->at = find_copied_line(trail, line);
 	free(line);
 	if (copy->at < 0)
 		return io_fail(

@@ -13,6 +13,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -170,6 +171,21 @@ def case_edited():
         file.writelines(lines[:-1])
     check('not checked' in verify(place='cut.jsonl'), 'a copy says that its end was looked at')
     verify('--head', head, place='cut.jsonl', wanted=7)
+    # Killed between the list and the trail, in the middle of a line, and between the trail and its note in the list.
+    for cut in (len(lines[-1]), 9, 0):
+        left = whole[:len(whole) - cut]
+        with open(TRAIL, 'wb') as file:
+            file.write(left)
+        noted = sqlite3.connect('state/jobs.db', isolation_level=None)
+        noted.execute('UPDATE trail SET written = 0')
+        noted.close()
+        check(('1 of them' in verify()) == (left != whole), 'what waits is not told')
+        Server().stop()
+        now = open(TRAIL, 'rb').read()
+        check(now.startswith(whole) and now.count(b'\n') == len(lines) + 2, 'an entry is lost, or there twice')
+        verify()
+        whole, lines = now, now.splitlines(keepends=True)
+    head = json.loads(lines[-1])['hash']
     os.unlink(TRAIL)
     check('--trail-restored' in refused(), 'a trail that is gone is not missed')
     verify(wanted=4)
@@ -190,8 +206,67 @@ def case_edited():
     server.create(PLAN, 'e')
     server.stop()
     check('nothing more is done until this is' in open('log').read(), 'nobody is told')
-    check(len(told('create')) == 4, f'{told("create")}')
+    check(len(told('create')) == 5, f'{told("create")}')
     verify()
+
+
+def case_signed():
+    """Receipts and trail are signed by the key that the server tells."""
+    make_ledger()
+    pubs = {}
+    for name in ('server.key', 'other.key'):
+        command('ledger', 'key', '--sign', name)
+        pubs[name] = open(name + '.pub').read()
+    server = Server(log='unsigned')
+    plain = server.create(PLAN, 'plain')
+    server.error('GET', '/v1/public-key', 404, 'not_found')
+    server.stop()
+    verify('--public-key', 'server.key.pub', wanted=7)
+    os.chmod('server.key', 0o644)
+    done = subprocess.run([CUTTLE, 'serve', '-m', 'tiny.gguf', '--listen', '127.0.0.1:0', '--state', 'state', '--runtime-dir', RUN,
+                           '--ledger', 'ledger', '--sign', 'server.key'], capture_output=True, timeout=60)
+    check(done.returncode == 2 and b'others may reach this key' in done.stderr, done.stderr.decode())
+    os.chmod('server.key', 0o600)
+    keys = make_keys(ann='use')
+    server = Server('--sign', 'server.key', '--keys', 'keys')
+    status, _, data = server.ask('GET', '/v1/public-key')
+    check(status == 200 and data.decode() == pubs['server.key'], f'{status}: {data}')
+    open('served.pub', 'wb').write(data)
+    job = server.create(PLAN, 'one', keys['ann'])
+    check(job['approval'] == plain['approval'], 'a signature is part of the plan')
+    name = job['id']
+    server.upload(name, records(12), key=keys['ann'])
+    server.json('POST', f'/v1/jobs/{name}/start', 202, key=keys['ann'])
+    server.wait(name, key=keys['ann'])
+    for route, file in (('results', 'out.jsonl'), ('receipt', 'out.receipt.json')):
+        open(file, 'wb').write(server.ask('GET', f'/v1/jobs/{name}/{route}', key=keys['ann'])[2])
+    for pub, wanted in (('served.pub', 0), ('other.key.pub', 7)):
+        done = subprocess.run([CUTTLE, 'receipt', 'verify', 'out.receipt.json', '--output', 'out.jsonl', '--key', pub], capture_output=True)
+        check(done.returncode == wanted, f'{pub}: {done.returncode}: {done.stderr.decode()}')
+    # What the command refuses does not tell where the key is.
+    wrong = {'type': 'generate', 'dataset': 'notes', 'plan': {**PLAN, 'num': 0}, 'dry_run': True}
+    message = server.error('POST', '/v1/jobs', 400, 'invalid_value', wrong, key=keys['ann'])['message']
+    check('server.key' not in message, message)
+    server.stop()
+    begun = [e['public_key'] for e in told('serve_begin')]
+    check(begun == [None, pubs['server.key'].strip()], f'{begun}')
+    check('of this key, for all entries' in verify('--public-key', 'served.pub'), 'the signature is not told')
+    verify('--public-key', pubs['server.key'].strip())
+    verify('--public-key', 'other.key.pub', wanted=7)
+    verify('--public-key', 'nothing', wanted=4)
+    # Somebody without the key writes the trail anew: each hash is right, and no signature is.
+    lines = [re.sub('","signature":"[0-9a-f]*"}$', '"}', line) for line in open(TRAIL).read().splitlines()]
+    with open('bare.jsonl', 'w') as file:
+        file.write('\n'.join(lines) + '\n')
+    verify(place='bare.jsonl')
+    verify('--public-key', 'served.pub', place='bare.jsonl', wanted=7)
+    last = open(TRAIL).read().splitlines()
+    signature = re.search('"signature":"([0-9a-f]*)"', last[-2]).group(1)
+    last[-1] = re.sub('("signature":")[0-9a-f]*', r'\g<1>' + signature, last[-1])
+    with open('bare.jsonl', 'w') as file:
+        file.write('\n'.join(last) + '\n')
+    verify('--public-key', 'served.pub', place='bare.jsonl', wanted=7)
+    no_canary('state', RUN, 'log')
 
 
 def case_killed():
