@@ -57,14 +57,15 @@ struct serve_values {
 	const char *keys;        /* path */
 	const char *certificate; /* path */
 	const char *secret;      /* path */
-	struct option_list hosts; /* more names of this server */
-	const char *name;         /* of the model; NULL = from its file */
-	const char *state;        /* folder for private jobs; NULL = there are none */
-	const char *runtime;      /* folder in memory for keys; NULL = as usual */
-	const char *ledger;       /* path; with state */
-	const char *bias;         /* path, its receipt beside it */
-	uint64_t queue;           /* most jobs that wait or run; 0 = not given */
-	uint64_t seed;            /* of jobs; COUNT_NONE = private */
+	struct option_list hosts;    /* more names of this server */
+	struct option_list datasets; /* key: that it may use; none = all */
+	const char *name;            /* of the model; NULL = from its file */
+	const char *state;           /* folder for private jobs; NULL = there are none */
+	const char *runtime;         /* folder in memory for keys; NULL = as usual */
+	const char *ledger;          /* path; with state */
+	const char *bias;            /* path, its receipt beside it */
+	uint64_t queue;              /* most jobs that wait or run; 0 = not given */
+	uint64_t seed;               /* of jobs; COUNT_NONE = private */
 	bool approval;
 	bool restored;
 	bool trail_restored;
@@ -93,6 +94,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "host", SERVE(hosts), .argument = "NAME",
 	 .help = "another name by which clients call this server, as behind a proxy; may be given "
 	         "several times"},
+	{.name = "dataset", SERVE(datasets), .argument = "NAME",
+	 .help = "key: it may use and see this data set alone (default: all); may be given several "
+	         "times"},
 	{.name = "plain", SERVE(plain), .argument = "pause|beside|off",
 	 .help = "completions without any protection. pause (default) refuses them while "
 	         "a private job runs, since who draws beside it could time its steps. "
@@ -153,6 +157,9 @@ static const char ABOUT[] =
 	"what it is sent.\n"
 	"cuttle serve key ID ROLE --keys FILE makes a key, adds its hash to the file, "
 	"and prints the key once. It stands nowhere else. To take a key away, delete its line. "
+	"Roles: use has private jobs, of the data sets of --dataset, and completions. officer "
+	"also sees the jobs of all, and reads ledger and trail. metrics reads /metrics alone. "
+	"admin makes and takes away keys by /v1/keys, and sees no text.\n"
 	"A server reads the file again on SIGHUP, and ends what was asked with keys that are "
 	"gone. Jobs are a key's: another one with the same ID does not see them. Files of keys "
 	"and the TLS key must be closed to others (chmod 600).\n"
@@ -184,18 +191,25 @@ static const char ABOUT[] =
 
 static int make_client_key(const struct verb *verb, const struct serve_values *values, int argc,
                            char **argv) {
-	static const char *const roles[] = {"use", "officer"};
 	struct cuttle_error error;
-	size_t role;
+	enum http_role role;
+	char datasets[KEYS_DATASETS] = "";
 	if (argc != 3 || !values->keys)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "to make a key type: cuttle serve " MAKE_KEY);
-	for (role = 0; role < 2 && strcmp(argv[2], roles[role]) != 0;) role++;
-	if (role == 2)
+	if (!http_role_find(argv[2], &role))
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "a key's role is use, officer, metrics or admin: cuttle serve " MAKE_KEY);
+	if (values->datasets.count && (role == HTTP_METRICS || role == HTTP_ADMIN))
 		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "a key's role is use or officer: cuttle serve " MAKE_KEY);
+		                   "--dataset is for the roles use and officer; others see none");
+	for (size_t i = 0; i < values->datasets.count; i++)
+		if (!keys_add_dataset(datasets, values->datasets.texts[i]))
+			return verb_refuse(verb, CUTTLE_USAGE,
+			                   "--dataset: an empty name, or too many of them");
 	const enum cuttle_status status =
-	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, STDOUT_FILENO, &error);
+	    keys_make(values->keys, argv[1], role, datasets, STDOUT_FILENO, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

@@ -24,9 +24,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a key may do; each may what those before it may. A server without keys gives everybody
- * HTTP_OFFICER: whoever reaches its socket is trusted. */
-enum http_role { HTTP_NOBODY, HTTP_USE, HTTP_OFFICER };
+/* What a key may do. A server without keys gives everybody HTTP_OFFICER: whoever reaches its socket
+ * is trusted. */
+enum http_role {
+	HTTP_NOBODY,  /* of a route: it wants no key */
+	HTTP_METRICS, /* reads /metrics, as every key may, and nothing else */
+	HTTP_ADMIN,   /* makes and takes away keys, and sees no text */
+	HTTP_USE,
+	HTTP_OFFICER /* may what HTTP_USE may, and what is for officers alone */
+};
+/* "metrics", "admin", "use" or "officer". */
+const char *http_role_name(enum http_role role);
+/* The role of that name. False: there is none. */
+bool http_role_find(const char *name, enum http_role *role);
+/* Whether a key of this role may ask for what wants that role. */
+bool http_role_may(enum http_role role, enum http_role wanted);
 
 enum http_body {
 	HTTP_BODY_NONE,  /* a body is refused */
@@ -62,6 +74,7 @@ struct http_call {
 	                                 * HTTP_NOBODY's route was asked without one */
 	const char *owner;              /* this very key: keys.h; "" with the ID */
 	enum http_role role;            /* of that key */
+	const char *datasets;           /* that it may use: keys.h */
 	const char *address;            /* of the client: "10.0.0.7", "unix" */
 	const char *request;            /* the name of this request, as its reply has it */
 	const json_t *body;             /* borrowed; NULL unless HTTP_BODY_JSON */
@@ -132,7 +145,7 @@ void http_stream_end(struct http_stream *stream);
 struct http_route {
 	const char *method;  /* "GET", "POST", "PUT" or "DELETE" */
 	const char *pattern; /* "/v1/jobs/{id}/results"; at most one {id}, a whole segment */
-	enum http_role role; /* the least that may ask */
+	enum http_role role; /* that a key must have: http_role_may */
 	enum http_body body;
 	enum http_pace pace; /* of an upload not HTTP_AT_ONCE */
 

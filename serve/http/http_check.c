@@ -5,6 +5,27 @@
 #include <ctype.h>
 #include <string.h>
 
+static const char *const ROLES[] = {"nobody", "metrics", "admin", "use", "officer"};
+
+const char *http_role_name(enum http_role role) {
+	return ROLES[role];
+}
+
+bool http_role_find(const char *name, enum http_role *role) {
+	for (int i = HTTP_METRICS; i <= HTTP_OFFICER; i++)
+		if (!strcmp(name, ROLES[i])) {
+			*role = (enum http_role)i;
+			return true;
+		}
+	return false;
+}
+
+bool http_role_may(enum http_role role, enum http_role wanted) {
+	if (wanted == HTTP_NOBODY) return true;
+	if (wanted == HTTP_METRICS) return role != HTTP_NOBODY;
+	return role == wanted || (role == HTTP_OFFICER && wanted == HTTP_USE);
+}
+
 static bool is_name_byte(unsigned char byte) {
 	// The token of RFC 9110, section 5.6.2.
 	return isalnum(byte) || (byte && strchr("!#$%&'*+-.^_`|~", byte));

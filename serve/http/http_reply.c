@@ -199,6 +199,7 @@ struct http_call http_call_of(struct http_exchange *x) {
 	                          .key = x->holder.id,
 	                          .owner = x->holder.owner,
 	                          .role = x->holder.role,
+	                          .datasets = x->holder.datasets,
 	                          .address = x->watched->address,
 	                          .request = x->request,
 	                          .body = x->json,

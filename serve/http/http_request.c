@@ -123,7 +123,7 @@ static bool find_route(struct http_exchange *x, const char *method) {
 
 /* The role is known: may it ask, and may the body come? */
 static void judge_call(struct http_exchange *x) {
-	if (x->holder.role < x->route->role) {
+	if (!http_role_may(x->holder.role, x->route->role)) {
 		http_fail(&x->reply, 403, "permission_error", "forbidden_role", NULL,
 		          "this key's role may not do that");
 	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {

@@ -90,7 +90,7 @@ static void answer_metrics(void *user, const struct http_call *call, struct http
 static const struct http_route ROUTES[] = {
     {.method = "GET", .pattern = "/health", .answer = answer_health},
     {.method = "GET", .pattern = "/ready", .answer = answer_ready},
-    {.method = "GET", .pattern = "/metrics", .role = HTTP_USE, .answer = answer_metrics},
+    {.method = "GET", .pattern = "/metrics", .role = HTTP_METRICS, .answer = answer_metrics},
 };
 
 const struct http_table http_state_table = {.routes = ROUTES,

@@ -463,6 +463,10 @@ bool jobs_create(struct jobs *jobs, const struct jobs_caller *caller, const char
 	if (!spec_read(request, &spec, &wrong))
 		return jobs_refuse(fault, 400, wrong.code, wrong.param, "%s", wrong.message);
 	bool good = spec.dry_run || check_idempotency(idempotency, fault);
+	// Whether the ledger has a data set of that name is nobody's business who may not use it.
+	if (good && !jobs_may_use(caller, spec.dataset))
+		good = jobs_refuse(fault, 403, "forbidden_dataset", "dataset",
+		                   "this key may not use that data set");
 	(void)pthread_mutex_lock(&jobs->lock);
 	if (good && !spec.dry_run)
 		good = find_repeat(jobs, caller, idempotency, request, &found, document, fault);
@@ -516,11 +520,13 @@ bool jobs_get(struct jobs *jobs, const struct jobs_caller *caller, const char *i
 
 struct listed {
 	struct jobs *jobs;
+	const struct jobs_caller *caller;
 	json_t *data;
 };
 
 static enum cuttle_status list_job(void *user, const struct store_job *row) {
 	const struct listed *listed = user;
+	if (!jobs_may_use(listed->caller, row->dataset)) return CUTTLE_OK;
 	struct job job = {.row = *row, .spec = json_loads(row->spec, 0, NULL)};
 	const int failed =
 	    json_array_append_new(listed->data, job_describe(listed->jobs, &job, NULL));
@@ -531,7 +537,7 @@ static enum cuttle_status list_job(void *user, const struct store_job *row) {
 bool jobs_list(struct jobs *jobs, const struct jobs_caller *caller, json_t **document,
                struct jobs_fault *fault) {
 	struct cuttle_error error;
-	struct listed listed = {jobs, json_array()};
+	struct listed listed = {jobs, caller, json_array()};
 	const struct store_filter own = {.owner = caller->officer ? NULL : caller->key,
 	                                 .state = STORE_STATES};
 	(void)pthread_mutex_lock(&jobs->lock);
@@ -562,6 +568,10 @@ static bool open_told(struct jobs *jobs, const struct jobs_caller *caller, const
 
 bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
                      struct jobs_fault *fault) {
+	// It tells of all data sets.
+	if (caller->datasets && *caller->datasets)
+		return jobs_refuse(fault, 403, "forbidden_dataset", "",
+		                   "the audit trail is for officers of all data sets");
 	(void)pthread_mutex_lock(&jobs->lock);
 	const bool good = open_told(jobs, caller, NULL, "trail", jobs->trail_path, file, fault);
 	(void)pthread_mutex_unlock(&jobs->lock);
@@ -883,21 +893,38 @@ bool jobs_follow(struct jobs *jobs, const struct jobs_caller *caller, const char
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
-bool jobs_budget(struct jobs *jobs, const char *dataset, json_t **document,
-                 struct jobs_fault *fault) {
+/* Takes those out of a list of budgets that the caller may not see. */
+static void hide_budgets(const struct jobs_caller *caller, json_t *document) {
+	json_t *data = json_object_get(document, "data");
+	for (size_t i = json_array_size(data); i--;) {
+		const json_t *name = json_object_get(json_array_get(data, i), "dataset");
+		if (!jobs_may_use(caller, json_string_value(name)))
+			(void)json_array_remove(data, i);
+	}
+}
+
+bool jobs_budget(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                 json_t **document, struct jobs_fault *fault) {
 	struct cuttle_error error;
+	*document = NULL;
 	const enum cuttle_status status =
-	    budgets_show(jobs->options.ledger, dataset, document, &error);
+	    dataset && !jobs_may_use(caller, dataset)
+	        ? CUTTLE_USAGE
+	        : budgets_show(jobs->options.ledger, dataset, document, &error);
+	if (!status) hide_budgets(caller, *document);
 	if (status == CUTTLE_USAGE)
 		return jobs_refuse(fault, 404, "not_found", "", "there is no such data set");
 	return !status || jobs_refuse_status(fault, status, &error);
 }
 
-bool jobs_entries(struct jobs *jobs, const char *dataset, json_t **document,
-                  struct jobs_fault *fault) {
+bool jobs_entries(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                  json_t **document, struct jobs_fault *fault) {
 	struct cuttle_error error;
+	*document = NULL;
 	const enum cuttle_status status =
-	    budgets_entries(jobs->options.ledger, dataset, document, &error);
+	    !jobs_may_use(caller, dataset)
+	        ? CUTTLE_USAGE
+	        : budgets_entries(jobs->options.ledger, dataset, document, &error);
 	if (status == CUTTLE_USAGE)
 		return jobs_refuse(fault, 404, "not_found", "", "there is no such data set");
 	return !status || jobs_refuse_status(fault, status, &error);

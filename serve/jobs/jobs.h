@@ -64,16 +64,21 @@ void jobs_close(struct jobs **jobs);
 struct keys;
 enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
 /* Tells the audit trail which keys came, went or may something else since it was last told. `keys`
- * may be NULL: there are none. PARTIAL, INTERNAL, NOMEM: what was not told will be, the next time.
+ * may be NULL: there are none. `caller` is who changed them; NULL = somebody, by the file. PARTIAL,
+ * INTERNAL, NOMEM: what was not told will be, the next time.
  */
-enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
+struct jobs_caller;
+enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
+                                  const struct jobs_caller *caller, struct cuttle_error *error);
 /* Whether the ledger's file is there, and may be read and written. It never waits. */
 bool jobs_has_ledger(const struct jobs *jobs);
 
 /* Who asks. */
 struct jobs_caller {
-	const char *key; /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
-	bool officer;    /* may see and end the jobs of all, and start them under --approval */
+	const char *key;      /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
+	bool officer;         /* may see and end the jobs of all, and start them under --approval */
+	const char *role;     /* as the audit trail has it; NULL = as `officer` says */
+	const char *datasets; /* that it may use and see: keys.h; NULL = all */
 	/* Of jobs_start: the member "approval" of the job as the caller has seen it; NULL = it does
 	 * not say. */
 	const char *approval;
@@ -150,10 +155,10 @@ bool jobs_may_follow(struct jobs *jobs, const struct jobs_caller *caller, const 
 
 /* GET /v1/budget[/D], GET /v1/ledger/D/entries, POST /v1/ledger/verify. `dataset` may be NULL for
  * the first, `head` for the last. */
-bool jobs_budget(struct jobs *jobs, const char *dataset, json_t **document,
-                 struct jobs_fault *fault);
-bool jobs_entries(struct jobs *jobs, const char *dataset, json_t **document,
-                  struct jobs_fault *fault);
+bool jobs_budget(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                 json_t **document, struct jobs_fault *fault);
+bool jobs_entries(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                  json_t **document, struct jobs_fault *fault);
 bool jobs_verify(struct jobs *jobs, const char *head, json_t **document, struct jobs_fault *fault);
 
 /* How many jobs wait or run, and how many ended in done, failed and cancelled since jobs_open.

@@ -33,6 +33,8 @@
 static struct jobs_caller get_caller(const struct http_call *call) {
 	return (struct jobs_caller){.key = call->owner,
 	                            .officer = call->role >= HTTP_OFFICER,
+	                            .role = http_role_name(call->role),
+	                            .datasets = call->datasets,
 	                            .address = call->address,
 	                            .request = call->request};
 }
@@ -228,16 +230,18 @@ static void answer_events(void *user, const struct http_call *call, struct http_
 /* ---- budgets --------------------------------------------------------------------------------- */
 
 static void answer_budget(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
 	struct jobs_fault fault;
 	json_t *document;
-	const bool good = jobs_budget(user, call->id, &document, &fault);
+	const bool good = jobs_budget(user, &caller, call->id, &document, &fault);
 	answer_document(reply, good, 200, document, &fault);
 }
 
 static void answer_entries(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
 	struct jobs_fault fault;
 	json_t *document;
-	const bool good = jobs_entries(user, call->id, &document, &fault);
+	const bool good = jobs_entries(user, &caller, call->id, &document, &fault);
 	answer_document(reply, good, 200, document, &fault);
 }
 

@@ -93,6 +93,10 @@ enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter
 	return status;
 }
 
+bool jobs_may_use(const struct jobs_caller *caller, const char *dataset) {
+	return keys_has_dataset(caller->datasets, dataset);
+}
+
 bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                   struct job *job, struct jobs_fault *fault) {
 	struct cuttle_error error;
@@ -100,7 +104,8 @@ bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const cha
 	const enum cuttle_status status = job_find(jobs, &filter, job, &error);
 	if (status) return jobs_refuse_status(fault, status, &error);
 	// Whether somebody else has a job of that name is nobody's business: no 403.
-	if (job->row.id[0] && (caller->officer || !strcmp(job->row.owner, caller->key)))
+	if (job->row.id[0] && (caller->officer || !strcmp(job->row.owner, caller->key)) &&
+	    jobs_may_use(caller, job->row.dataset))
 		return true;
 	job_free(job);
 	return jobs_refuse(fault, 404, "not_found", "", "there is no such job");

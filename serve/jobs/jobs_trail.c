@@ -85,6 +85,8 @@ void jobs_who_keep(struct jobs_who *who, const struct jobs_caller *caller) {
 	who->caller = *caller;
 	who->caller.key = who->key;
 	who->caller.approval = NULL;
+	who->caller.role = caller->role; // a word of http_role_name
+	who->caller.datasets = NULL;
 	who->caller.address = who->address;
 	who->caller.request = who->request;
 }
@@ -106,7 +108,9 @@ static json_t *add_caller(json_t *entry, const struct jobs_caller *caller) {
 	if (!caller) return jsonout_extend(entry, &(struct jsonout_member){"key", json_null()}, 1);
 	const struct jsonout_member members[] = {
 	    {"key", json_stringn(caller->key, strcspn(caller->key, "#"))},
-	    {"role", json_string(caller->officer ? "officer" : "use")},
+	    {"role", json_string(caller->role      ? caller->role
+	                         : caller->officer ? "officer"
+	                                           : "use")},
 	    {"address", json_string(caller->address ? caller->address : "")},
 	    {"request", json_string(caller->request ? caller->request : "")}};
 	return jsonout_extend(entry, members, sizeof members / sizeof *members);
@@ -286,11 +290,13 @@ enum cuttle_status jobs_trail_open(struct jobs *jobs, struct cuttle_error *error
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Tells of a key, and keeps what was told. `may` NULL: it is gone. */
-static enum cuttle_status tell_trail_key(struct jobs *jobs, const char *name, const char *owner,
-                                         const char *may, struct cuttle_error *error) {
+static enum cuttle_status tell_trail_key(struct jobs *jobs, const struct jobs_caller *caller,
+                                         const char *name, const char *owner, const char *may,
+                                         struct cuttle_error *error) {
 	const char *mark = strchr(owner, '#');
 	const struct jobs_event event = {
 	    .name = name,
+	    .caller = caller,
 	    .more = json_pack("{s:o,s:s,s:s?}", "subject", json_stringn(owner, strcspn(owner, "#")),
 	                      "mark", mark ? mark + 1 : "", "may", may)};
 	enum cuttle_status status = jobs_trail_begin(jobs, error);
@@ -308,15 +314,18 @@ static enum cuttle_status collect_key(void *user, const char *owner, const char 
 }
 
 /* Tells what is new of the keys there are, and takes them out of `told`. */
-static enum cuttle_status tell_new_keys(struct jobs *jobs, struct keys *keys, json_t *told,
+static enum cuttle_status tell_new_keys(struct jobs *jobs, const struct jobs_caller *caller,
+                                        struct keys *keys, json_t *told,
                                         struct cuttle_error *error) {
 	struct keys_holder holder;
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; !status && keys && keys_at(keys, i, &holder); i++) {
 		const char *before = json_string_value(json_object_get(told, holder.owner));
-		const char *may = holder.role >= HTTP_OFFICER ? "officer" : "use";
+		char may[KEYS_DATASETS + 16];
+		(void)snprintf(may, sizeof may, "%s%s%s", http_role_name(holder.role),
+		               *holder.datasets ? " " : "", holder.datasets);
 		if (!before || strcmp(before, may) != 0)
-			status = tell_trail_key(jobs, before ? "key_change" : "key_add",
+			status = tell_trail_key(jobs, caller, before ? "key_change" : "key_add",
 			                        holder.owner, may, error);
 		(void)json_object_del(told, holder.owner);
 	}
@@ -324,7 +333,7 @@ static enum cuttle_status tell_new_keys(struct jobs *jobs, struct keys *keys, js
 }
 
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
-                                  struct cuttle_error *error) {
+                                  const struct jobs_caller *caller, struct cuttle_error *error) {
 	json_t *told = json_object();
 	const char *owner;
 	const json_t *may;
@@ -332,9 +341,9 @@ enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
 	enum cuttle_status status =
 	    told ? store_key_walk(jobs->store, collect_key, told, error) : CUTTLE_NOMEM;
 	if (status == CUTTLE_NOMEM) (void)io_fail(error, status, "out of memory");
-	if (!status) status = tell_new_keys(jobs, keys, told, error);
+	if (!status) status = tell_new_keys(jobs, caller, keys, told, error);
 	json_object_foreach(told, owner, may) if (!status) status =
-	    tell_trail_key(jobs, "key_remove", owner, NULL, error);
+	    tell_trail_key(jobs, caller, "key_remove", owner, NULL, error);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	json_decref(told);
 	return status;

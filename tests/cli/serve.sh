@@ -72,7 +72,7 @@ unserved 2 -m tiny.gguf extra
 refused 2 serve key alice
 refused 2 serve key Alice use --keys keys
 refused 2 serve key alice boss --keys keys
-says err "a key's role is use or officer: cuttle serve key ID ROLE"
+says err "a key's role is use, officer, metrics or admin: cuttle serve key ID ROLE"
 refused 2 serve foo
 says err 'key ID ROLE --keys FILE'
 for unfit in --approval '--queue 3' '--runtime-dir run' '--insecure-seed 1'; do

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of tests/cli/serve_roles.sh: what a key may do, how much of it, and when its turn comes.
+
+usage: roles.py CASE CUTTLE [ARGUMENT]
+Each case begins its own servers in the current folder, as those of jobs.py do.
+"""
+import json
+import os
+import signal
+import sys
+import time
+
+from jobs import (CUTTLE, LONG, PLAN, RUN, Server, check, command, ends_within, follow, keep_lines, make_ledger, no_canary, records, wait_until)
+
+
+def make_key(who, role, *datasets):
+    more = [word for name in datasets for word in ('--dataset', name)]
+    return command('serve', 'key', who, role, '--keys', 'keys', *more).strip()
+
+
+def entries(event):
+    return [entry for entry in map(json.loads, open('state/trail.jsonl')) if entry['event'] == event]
+
+
+def request(dataset='notes', plan=None, **more):
+    return {'type': 'generate', 'dataset': dataset, 'plan': plan or PLAN, **more}
+
+
+def case_roles():
+    """Each role may what it is for, and each key sees and charges the data sets that it was given."""
+    make_ledger()
+    for name in ('ward7', 'ward 7%'):
+        command('ledger', 'init', '--ledger', 'ledger', '--dataset', name, '--rho-limit', '100')
+    keys = {'ann': make_key('ann', 'use', 'notes'), 'eve': make_key('eve', 'use', 'ward7', 'ward 7%'), 'bob': make_key('bob', 'use'),
+            'chief': make_key('chief', 'officer'), 'boss': make_key('boss', 'officer', 'ward7'),
+            'meter': make_key('meter', 'metrics'), 'root': make_key('root', 'admin')}
+    lines = {line.split()[0]: line.split()[3:] for line in open('keys')}
+    check(lines['eve'] == ['ward7', 'ward%207%25'] and lines['bob'] == [], f'{lines}')
+    server = Server('--keys', 'keys')
+
+    def status(who, method, path, body=None, key='x'):
+        headers = {'Idempotency-Key': key} if path == '/v1/jobs' and method == 'POST' else None
+        return server.ask(method, path, body, keys[who], headers)[0]
+
+    # Roles: who may ask at all.
+    asked = (('GET', '/metrics', None, 'ann eve bob chief boss meter root'), ('GET', '/v1/models', None, 'ann eve bob chief boss'),
+             ('POST', '/v1/completions', {'prompt': 'a', 'max_tokens': 2}, 'ann eve bob chief boss'),
+             ('GET', '/v1/jobs', None, 'ann eve bob chief boss'), ('GET', '/v1/budget', None, 'ann eve bob chief boss'),
+             ('POST', '/v1/jobs', request('ward7', dry_run=True), 'eve bob chief boss'),
+             ('GET', '/v1/ledger/ward7/entries', None, 'chief boss'), ('POST', '/v1/ledger/verify', {}, 'chief boss'),
+             ('GET', '/v1/trail', None, 'chief'), ('GET', '/v1/keys', None, 'root'), ('POST', '/v1/keys', {}, 'root'), ('DELETE', '/v1/keys/none', None, 'root'))
+    for method, path, body, may in asked:
+        for who in keys:
+            got = status(who, method, path, body)
+            check((got != 403) == (who in may.split()), f'{who} {method} {path}: {got}')
+    # Data sets: whether there is one is not told either.
+    for name in ('ward7', 'none', 'note'):
+        server.error('POST', '/v1/jobs', 403, 'forbidden_dataset', request(name), key=keys['ann'], headers={'Idempotency-Key': 'f'})
+        server.error('GET', f'/v1/budget/{name}', 404, 'not_found', key=keys['ann'])
+        server.error('GET', f'/v1/ledger/{"notes" if name == "ward7" else name}/entries', 404, 'not_found', key=keys['boss'])
+    for who, seen in (('ann', ['notes']), ('eve', ['ward7', 'ward 7%']), ('boss', ['ward7']), ('bob', ['notes', 'ward7', 'ward 7%'])):
+        budgets = [budget['dataset'] for budget in server.json('GET', '/v1/budget', 200, key=keys[who])['data']]
+        check(budgets == seen, f'{who} sees {budgets}')
+    notes = server.create(PLAN, 'a', keys['ann'])['id']
+    for number, (name, who) in enumerate((('ward7', 'eve'), ('ward 7%', 'eve'))):
+        server.json('POST', '/v1/jobs', 201, request(name), key=keys[who], headers={'Idempotency-Key': f'e{number}'})
+    count = {who: len(server.json('GET', '/v1/jobs', 200, key=keys[who])['data']) for who in ('ann', 'eve', 'chief', 'boss')}
+    check(count == {'ann': 1, 'eve': 2, 'chief': 3, 'boss': 1}, f'{count}')
+    for method, end in (('GET', ''), ('DELETE', ''), ('POST', '/start'), ('POST', '/cancel'), ('GET', '/events'), ('GET', '/results'), ('PUT', '/references')):
+        server.error(method, f'/v1/jobs/{notes}{end}', 404, 'not_found', b'{}\n' if method == 'PUT' else None, key=keys['boss'])
+    # A data set that is taken away: its jobs are gone for the key, and what it follows ends.
+    watched = follow(server, notes, keys['ann'])
+    with open('keys') as file:
+        text = file.read()
+    with open('keys', 'w') as file:
+        file.write(text.replace(' notes\n', ' ward7\n'))
+    server.process.send_signal(signal.SIGHUP)
+    check(ends_within(watched, 5), 'a data set is taken away, and its job is followed on')
+    server.error('GET', f'/v1/jobs/{notes}', 404, 'not_found', key=keys['ann'])
+    check(server.json('GET', '/v1/jobs', 200, key=keys['ann'])['data'] == [], 'a job of another data set is listed')
+    check([e['may'] for e in entries('key_change')] == ['use ward7'], f'{entries("key_change")}')
+    roles = {e['key']: e['role'] for e in entries('create')}
+    check(roles == {'ann': 'use', 'eve': 'use'}, f'{roles}')
+    server.stop()
+    # Lines that will do for no server.
+    for line in (' boss\n', ' use nothash\n'):
+        with open('bad', 'w') as file:
+            file.write('zoe' + line)
+        os.chmod('bad', 0o600)
+        try:
+            Server('--keys', 'bad', log='bad.log')
+        except SystemExit:
+            continue
+        check(False, f'a server begins with the key line zoe{line}')
+
+
+def case_admin():
+    """Keys are made and taken away over HTTP by who keeps them; the trail says who did."""
+    make_ledger()
+    keys = {'root': make_key('root', 'admin'), 'bob': make_key('bob', 'use')}
+    server = Server('--keys', 'keys')
+    root = keys['root']
+    for body in ({}, {'id': 'new'}, {'id': 'new', 'role': 'boss'}, {'id': 'New', 'role': 'use'}, {'id': 5, 'role': 'use'}, {'id': 'bob', 'role': 'use'},
+                 {'id': 'new', 'role': 'use', 'datasets': []}, {'id': 'new', 'role': 'use', 'datasets': [5]}, {'id': 'new', 'role': 'use', 'datasets': ['']},
+                 {'id': 'new', 'role': 'metrics', 'datasets': ['notes']}, {'id': 'new', 'role': 'use', 'more': 1},
+                 {'id': 'new', 'role': 'use', 'datasets': ['x' * 100] * 40}):
+        server.error('POST', '/v1/keys', 400, 'invalid_value', body, key=root)
+    made = server.json('POST', '/v1/keys', 201, {'id': 'new', 'role': 'use', 'datasets': ['notes']}, key=root)
+    check(made['key'].startswith('new.') and made['datasets'] == ['notes'], f'{list(made)}')
+    new = made['key']
+    server.error('POST', '/v1/jobs', 403, 'forbidden_dataset', request('other'), key=new, headers={'Idempotency-Key': 'x'})
+    job = server.create(PLAN, 'one', new)['id']
+    listed = server.json('GET', '/v1/keys', 200, key=root)['data']
+    check([(k['id'], k['role'], k['datasets']) for k in listed] == [('root', 'admin', []), ('bob', 'use', []), ('new', 'use', ['notes'])], f'{listed}')
+    check(all('key' not in k and 'hash' not in k for k in listed), f'{listed}')
+    watched = follow(server, job, new)
+    server.json('DELETE', '/v1/keys/new', 204, key=root)
+    check(ends_within(watched, 5), 'a key is gone, and what it began goes on')
+    server.error('GET', '/v1/jobs', 401, 'invalid_api_key', key=new)
+    server.error('DELETE', '/v1/keys/new', 404, 'not_found', key=root)
+    server.json('GET', '/v1/jobs', 200, key=keys['bob'])
+    check([line.split()[0] for line in open('keys')] == ['root', 'bob'], 'the file of keys')
+    changes = [(e['event'], e['subject'], e['may'], e['key'], e['role']) for e in entries('key_add')[2:] + entries('key_remove')]
+    check(changes == [('key_add', 'new', 'use notes', 'root', 'admin'), ('key_remove', 'new', None, 'root', 'admin')], f'{changes}')
+    server.stop()
+    for key in (new, root):
+        for place in ('state/trail.jsonl', 'log', 'keys'):
+            check(key.split('.')[1] not in open(place).read(), f'a key is in {place}')
+    no_canary('state', 'log')
+
+
+if __name__ == '__main__':
+    globals()['case_' + sys.argv[1]]()
