@@ -64,8 +64,9 @@ struct serve_values {
 	const char *runtime;         /* folder in memory for keys; NULL = as usual */
 	const char *ledger;          /* path; with state */
 	const char *bias;            /* path, its receipt beside it */
-	uint64_t queue;              /* most jobs that wait or run; 0 = not given */
-	uint64_t seed;               /* of jobs; COUNT_NONE = private */
+	uint64_t key_jobs, key_waiting, key_bytes; /* of one key; 0 = not given */
+	uint64_t queue;                            /* most jobs that wait or run; 0 = not given */
+	uint64_t seed;                             /* of jobs; COUNT_NONE = private */
 	bool approval;
 	bool restored;
 	bool trail_restored;
@@ -132,7 +133,14 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "head", SERVE(head), .argument = "HASH",
 	 .help = "trail verify: an entry must have this hash, which was kept elsewhere"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
-	 .help = "private jobs that may wait or run (default 64); more are refused"},
+	 .help = "private jobs that may wait or run (default 64), half of them of one key; more "
+	         "are refused"},
+	{.name = "key-jobs", SERVE(key_jobs), .argument = "N", .least = 1, .most = 1000000,
+	 .help = "private jobs of one key, those that have ended included (default 4096)"},
+	{.name = "key-waiting", SERVE(key_waiting), .argument = "N", .least = 1, .most = 1000000,
+	 .help = "private jobs of one key that were not started (default 256)"},
+	{.name = "key-bytes", SERVE(key_bytes), .argument = "BYTES", .least = 1,
+	 .help = "references of one key's jobs together (default 17179869184, which is 16 GiB)"},
 	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
 	 .help = "completions at once (default 8); others wait"},
 	{.name = "ctx-size", .letter = 'c', SERVE(context), .argument = "TOKENS",
@@ -250,6 +258,9 @@ static const char *find_serve_fault(const struct serve_values *values) {
 	if (!jobs && values->trail_restored) return "--trail-restored needs --state FOLDER";
 	if (!jobs && values->sign) return "--sign needs --state FOLDER";
 	if (!jobs && values->trail_copy) return "--trail-copy needs --state FOLDER";
+	if (!jobs && values->key_jobs) return "--key-jobs needs --state FOLDER";
+	if (!jobs && values->key_waiting) return "--key-waiting needs --state FOLDER";
+	if (!jobs && values->key_bytes) return "--key-bytes needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
 	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
@@ -335,6 +346,9 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	    .kv_type = values->open.kv_type ? RECEIPT_KV_TYPES[values->open.kv_type] : NULL,
 	    .seed = values->seed,
 	    .queue = values->queue,
+	    .key_jobs = values->key_jobs,
+	    .key_waiting = values->key_waiting,
+	    .key_bytes = values->key_bytes,
 	    .approval = values->approval,
 	    .restored = values->restored,
 	    .sign = values->sign,

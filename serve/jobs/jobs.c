@@ -6,6 +6,7 @@
 #include "io/disk/file.h"
 #include "serve/jobs/jobs_charges.h"
 #include "serve/jobs/jobs_queue.h"
+#include "serve/jobs/jobs_quota.h"
 #include "serve/jobs/jobs_quote.h"
 #include "serve/jobs/jobs_trail.h"
 #include "serve/jobs/jobs_upload.h"
@@ -23,11 +24,8 @@
 #include <unistd.h>
 
 enum {
-	QUEUE_MOST = 64,     /* jobs that wait or run, where no option says otherwise */
-	PATIENCE_S = 300,    /* for a quote, where no option says otherwise */
-	START_S = 30,        /* that a start waits for others before it */
-	AWAITING_MOST = 256, /* jobs of one owner that were not started */
-	OWNED_MOST = 4096    /* jobs of one owner in the list, those that have ended included */
+	PATIENCE_S = 300, /* for a quote, where no option says otherwise */
+	START_S = 30      /* that a start waits for others before it */
 };
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -230,7 +228,7 @@ enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **j
 	made->options = *options;
 	made->held = -1;
 	if (!made->options.program) made->options.program = "/proc/self/exe";
-	if (!made->options.queue) made->options.queue = QUEUE_MOST;
+	jobs_quota_default(&made->options);
 	if (!made->options.patience) made->options.patience = PATIENCE_S;
 	init_lock(made);
 	// A command that has ended must not end the server that writes to it.
@@ -358,36 +356,6 @@ static bool keep_job(struct jobs *jobs, const struct jobs_caller *caller, struct
 	return !status || jobs_refuse_status(fault, status, &error);
 }
 
-/* The jobs of an owner. */
-struct owned {
-	unsigned awaiting;
-	unsigned all;
-};
-
-static enum cuttle_status count_owned(void *user, const struct store_job *row) {
-	struct owned *owned = user;
-	owned->awaiting += row->state == STORE_AWAITING;
-	owned->all++;
-	return CUTTLE_OK;
-}
-
-/* Whether this owner may have one more job. */
-static bool check_owner(struct jobs *jobs, const struct jobs_caller *caller,
-                        struct jobs_fault *fault) {
-	struct cuttle_error error;
-	struct owned owned = {0};
-	const struct store_filter own = {.owner = caller->key, .state = STORE_STATES};
-	const enum cuttle_status status =
-	    store_walk(jobs->store, &own, count_owned, &owned, &error);
-	if (status) return jobs_refuse_status(fault, status, &error);
-	if (owned.awaiting >= AWAITING_MOST)
-		return jobs_refuse(fault, 429, "queue_full", "",
-		                   "too many jobs wait for their start; cancel some");
-	return owned.all < OWNED_MOST ||
-	       jobs_refuse(fault, 429, "queue_full", "",
-	                   "%d jobs are in the list; delete some that have ended", OWNED_MOST);
-}
-
 /* Looks for a job of this key. *found: *document is it, unless its request was another one. */
 static bool find_repeat(struct jobs *jobs, const struct jobs_caller *caller,
                         const char *idempotency, const json_t *request, bool *found,
@@ -431,7 +399,8 @@ static bool create_quoted(struct jobs *jobs, const struct jobs_caller *caller,
 	if (good && !spec->dry_run)
 		good = find_repeat(jobs, caller, idempotency, request, found, document, fault);
 	if (good && !*found && !spec->dry_run)
-		good = check_owner(jobs, caller, fault) && keep_job(jobs, caller, &job, fault);
+		good =
+		    jobs_quota_create(jobs, caller, fault) && keep_job(jobs, caller, &job, fault);
 	if (good && !*found) {
 		*document = job_describe(jobs, &job, budget);
 		budget = NULL;
@@ -600,15 +569,6 @@ bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static bool check_queue(struct jobs *jobs, struct jobs_fault *fault) {
-	struct cuttle_error error;
-	unsigned queued;
-	const enum cuttle_status status = jobs_waiting(jobs, &queued, &error);
-	if (status) return jobs_refuse_status(fault, status, &error);
-	return queued < jobs->options.queue ||
-	       jobs_refuse(fault, 429, "queue_full", "", "%u jobs wait or run already", queued);
-}
-
 /* Whether the ledger has room for the job beside all that wait and are not charged yet. A job may
  * be charged between two looks: then it was counted twice, so it is looked again. */
 static bool check_room(struct jobs *jobs, const struct job *job, struct jobs_fault *fault) {
@@ -644,7 +604,7 @@ static bool check_ready(struct jobs *jobs, const struct job *job, struct jobs_fa
 	if (!vault_has(&jobs->vault, job->row.id))
 		return jobs_refuse(fault, 409, "references_missing", "",
 		                   "upload the references first");
-	return check_queue(jobs, fault);
+	return jobs_quota_queue(jobs, job, fault);
 }
 
 /* Whether the ledger, and whoever approves, lets the job start. The lock may not be held: the

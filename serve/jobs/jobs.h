@@ -21,17 +21,20 @@
 #include <jansson.h>
 
 struct jobs_options {
-	const char *state;   /* folder that is this server's alone; made with mode 0700 */
-	const char *runtime; /* folder in memory for keys; NULL = $RUNTIME_DIRECTORY, else
-	                        /run/user/UID/cuttle */
-	const char *ledger;  /* the ledger that jobs are charged in */
-	const char *model;   /* GGUF file */
-	const char *sign;    /* secret key that signs receipts and the audit trail; NULL = none */
-	const char *program; /* the command; NULL = this one, /proc/self/exe */
-	uint64_t threads;    /* of a job; 0 = as the command does */
-	const char *kv_type; /* of a job's contexts; NULL = as the command does */
-	uint64_t seed;       /* for tests: --insecure-seed of each job; UINT64_MAX = private */
-	uint64_t queue;      /* most jobs that wait or run; 0 = 64 */
+	const char *state;    /* folder that is this server's alone; made with mode 0700 */
+	const char *runtime;  /* folder in memory for keys; NULL = $RUNTIME_DIRECTORY, else
+	                         /run/user/UID/cuttle */
+	const char *ledger;   /* the ledger that jobs are charged in */
+	const char *model;    /* GGUF file */
+	const char *sign;     /* secret key that signs receipts and the audit trail; NULL = none */
+	const char *program;  /* the command; NULL = this one, /proc/self/exe */
+	uint64_t threads;     /* of a job; 0 = as the command does */
+	const char *kv_type;  /* of a job's contexts; NULL = as the command does */
+	uint64_t seed;        /* for tests: --insecure-seed of each job; UINT64_MAX = private */
+	uint64_t queue;       /* most jobs that wait or run, half of them of one key; 0 = 64 */
+	uint64_t key_jobs;    /* most jobs of one key in the list; 0 = 4096 */
+	uint64_t key_waiting; /* most of them that were not started; 0 = 256 */
+	uint64_t key_bytes;   /* most bytes of references of their jobs; 0 = 16 GiB */
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */
 	bool approval;       /* officers alone may start jobs */
 	bool restored;       /* the ledger may lack entries: it was put back from a backup */

@@ -214,18 +214,6 @@ void job_count_end(struct jobs *jobs, const struct job *job) {
 		(void)atomic_fetch_add(&jobs->ended[sanitize][job->row.state - STORE_DONE], 1);
 }
 
-static enum cuttle_status count_waiting(void *user, const struct store_job *row) {
-	unsigned *waiting = user;
-	*waiting += row->state == STORE_QUEUED || row->state == STORE_RUNNING;
-	return CUTTLE_OK;
-}
-
-enum cuttle_status jobs_waiting(struct jobs *jobs, unsigned *waiting, struct cuttle_error *error) {
-	const struct store_filter all = {.state = STORE_STATES};
-	*waiting = 0;
-	return store_walk(jobs->store, &all, count_waiting, waiting, error);
-}
-
 size_t job_texts(const struct job *job) {
 	static const char *const names[] = {"texts", "batches", "documents"};
 	const json_t *texts = NULL;

@@ -56,6 +56,7 @@ struct jobs {
 	char running[STORE_ID];      /* its id; "" = none */
 	char run[LEDGER_RUN];        /* the name of its charge; "" = it has none yet */
 	struct jobs_upload *uploads; /* that arrive or are looked at, at most one of a job */
+	uint64_t uploads_ended;      /* how many */
 	bool starting;               /* somebody asks the ledger whether a job may start */
 	unsigned planning;           /* quotes of plans that run */
 	size_t texts;                /* of it */
@@ -120,8 +121,6 @@ char *job_approval(const struct job *job);
 const char *job_unit_key(const struct job *job);
 /* Counts a job that has ended, by its type and its state; another one counts nothing. */
 void job_count_end(struct jobs *jobs, const struct job *job);
-/* How many jobs wait for their turn or run. Errors as store_walk. */
-enum cuttle_status jobs_waiting(struct jobs *jobs, unsigned *waiting, struct cuttle_error *error);
 /* How many texts it will have; 0 = not known before the upload. */
 size_t job_texts(const struct job *job);
 /* "STATE/jobs/ID/NAME"; "STATE/jobs/ID" where name is NULL. The caller frees it. NULL: out of

@@ -3,6 +3,7 @@
 // jobs.h that are about uploads.
 #include "serve/jobs/jobs_upload.h"
 
+#include "serve/jobs/jobs_quota.h"
 #include "serve/jobs/jobs_quote.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,16 @@ static bool is_unwanted(const struct jobs_upload *upload) {
 }
 
 bool jobs_upload_piece(struct jobs_upload *upload, const void *bytes, size_t size) {
-	if (upload->failed || is_unwanted(upload)) return false;
+	if (upload->failed || upload->over || is_unwanted(upload)) return false;
 	jobs_mark_add(&upload->mark, bytes, size);
+	(void)pthread_mutex_lock(&upload->jobs->lock);
+	upload->arrived += size;
+	upload->over = !jobs_quota_bytes(upload);
+	(void)pthread_mutex_unlock(&upload->jobs->lock);
+	if (upload->over) {
+		vault_drop(&upload->writer);
+		return false;
+	}
 	upload->failed = vault_add(upload->writer, bytes, size, NULL);
 	if (upload->failed) vault_drop(&upload->writer);
 	return !upload->failed;
@@ -103,6 +112,7 @@ void jobs_upload_drop(struct jobs_upload *upload) {
 	struct jobs_upload **at = &jobs->uploads;
 	while (*at != upload) at = &(*at)->next;
 	*at = upload->next;
+	jobs->uploads_ended++;
 	(void)pthread_cond_broadcast(&jobs->changed);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	free(upload);
@@ -193,7 +203,8 @@ bool jobs_upload_end(struct jobs_upload *upload, struct jobs_fault *fault) {
 	struct spec spec;
 	bool good = read_job_spec(jobs, upload->id, &job, &spec, fault);
 	if (good) {
-		if (upload->failed) good = jobs_refuse_status(fault, upload->failed, NULL);
+		if (upload->over) good = jobs_quota_refuse_bytes(jobs, fault);
+		else if (upload->failed) good = jobs_refuse_status(fault, upload->failed, NULL);
 		else if ((good = jobs_turn_take(jobs, upload, fault)))
 			good = keep_upload(upload, &job, &spec, fault);
 		spec_free(&spec);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static const char SCHEMA[] =
     "UNIQUE(owner, idempotency)) STRICT; "
     "CREATE TABLE IF NOT EXISTS trail(number INTEGER PRIMARY KEY, written INTEGER NOT NULL, line "
     "TEXT NOT NULL) STRICT; "
+    "CREATE TABLE IF NOT EXISTS turn(owner TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT; "
     "CREATE TABLE IF NOT EXISTS client(owner TEXT PRIMARY KEY, may TEXT NOT NULL) STRICT; "
     "PRAGMA user_version = 1";
 
@@ -218,6 +220,38 @@ enum cuttle_status store_recover(struct store *store, struct cuttle_error *error
 	    "UPDATE job SET state = CASE failure WHEN '" STORE_CANCELLING
 	    "' THEN 'cancelled' ELSE 'queued' END, failure = '' WHERE state = 'running'",
 	    error);
+}
+
+enum cuttle_status store_turn(struct store *store, const char *owner, struct cuttle_error *error) {
+	sqlite3_stmt *statement;
+	const enum cuttle_status status =
+	    database_prepare(&store->database,
+	                     "INSERT INTO turn(owner, number) SELECT ?1, coalesce(max(number), 0) "
+	                     "+ 1 FROM turn WHERE "
+	                     "true ON CONFLICT(owner) DO UPDATE SET number = excluded.number",
+	                     &statement, error);
+	if (status) return status;
+	bind_text(statement, 1, owner);
+	return finish_statement(store, statement, error);
+}
+
+enum cuttle_status store_next(struct store *store, char id[STORE_ID], struct cuttle_error *error) {
+	sqlite3_stmt *statement;
+	*id = 0;
+	const enum cuttle_status status = database_prepare(
+	    &store->database,
+	    "SELECT id FROM job LEFT JOIN turn USING(owner) WHERE state = 'queued' ORDER BY "
+	    "coalesce(turn.number, 0), place, job.number LIMIT 1",
+	    &statement, error);
+	if (status) return status;
+	const int code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		(void)snprintf(id, STORE_ID, "%s",
+		               (const char *)(const void *)sqlite3_column_text(statement, 0));
+	(void)sqlite3_finalize(statement);
+	return code == SQLITE_ROW || code == SQLITE_DONE
+	           ? CUTTLE_OK
+	           : database_fail(&store->database, code, error);
 }
 
 enum cuttle_status store_last_place(struct store *store, int64_t *place,

@@ -56,7 +56,7 @@ struct store_job {
 	const char *idempotency; /* the key of its request, one of its owner */
 	const char *failure;     /* code of a failed job, or STORE_CANCELLING; else "" */
 	int64_t attempts;        /* times that its command has ended without an answer */
-	int64_t place;           /* in the queue, the least comes first; 0 = was never in it */
+	int64_t place;           /* in its owner's queue, the least comes first; 0 = never in it */
 	int64_t created;         /* seconds since 1970 */
 };
 
@@ -88,6 +88,11 @@ enum cuttle_status store_adopt(struct store *store, const char *id, const char *
 enum cuttle_status store_disown(struct store *store, struct cuttle_error *error);
 /* What a server does first: jobs that were running when the last one ended are queued again. */
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error);
+/* The job whose turn it is: of the queued ones, that of the owner who had a turn longest ago, or
+ * never; of an owner's, the one with the least place. "" = none is queued. */
+enum cuttle_status store_next(struct store *store, char id[STORE_ID], struct cuttle_error *error);
+/* The owner has had its turn. */
+enum cuttle_status store_turn(struct store *store, const char *owner, struct cuttle_error *error);
 /* The place behind all others in the queue. */
 enum cuttle_status store_last_place(struct store *store, int64_t *place,
                                     struct cuttle_error *error);

@@ -3,7 +3,8 @@
 # Tests who may do what at cuttle serve, and how much of it, by tests/serve/roles.py. It fails if a key
 # may what its role is not for; if it sees, charges or follows a data set that it was not given, or
 # learns that there is one; if a key of an older file may less than before; if an admin's change of
-# keys is not told, or a key stands anywhere.
+# keys is not told, or a key stands anywhere; if one key has more jobs, bytes or places in the queue
+# than it may, or its many jobs keep those of others waiting.
 client=$(dirname "$(realpath "$0")")/../serve/roles.py
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -19,7 +20,7 @@ refused 2 serve key ann use --keys keys --dataset ''
 says err 'dataset: an empty name'
 [ ! -e keys ] || fail "a refused key leaves a file"
 
-for case in roles admin; do
+for case in roles admin quota fair; do
 	mkdir $case && cp tiny.gguf $case && cd $case || exit 1
 	python3 "$client" $case "$CUTTLE" >told 2>&1 || fail "$case: $(cat told)"
 	grep skipped told

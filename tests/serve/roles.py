@@ -8,6 +8,7 @@ Each case begins its own servers in the current folder, as those of jobs.py do.
 import json
 import os
 import signal
+import socket
 import sys
 import time
 
@@ -128,6 +129,94 @@ def case_admin():
         for place in ('state/trail.jsonl', 'log', 'keys'):
             check(key.split('.')[1] not in open(place).read(), f'a key is in {place}')
     no_canary('state', 'log')
+
+
+def case_quota():
+    """A key has so many jobs, so many that wait, and so many bytes; others do not feel it."""
+    make_ledger()
+    keys = {'ann': make_key('ann', 'use'), 'bob': make_key('bob', 'use'), 'chief': make_key('chief', 'officer')}
+    ann, bob = keys['ann'], keys['bob']
+    server = Server('--keys', 'keys', '--key-jobs', '4', '--key-waiting', '3', '--key-bytes', '150000')
+
+    def refuse(key, idempotency, code='quota_exceeded'):
+        server.error('POST', '/v1/jobs', 429, code, request(), key=key, headers={'Idempotency-Key': idempotency})
+
+    ids = [server.create(PLAN, f'a{i}', ann)['id'] for i in range(3)]
+    refuse(ann, 'a3')
+    mine = server.create(PLAN, 'b', bob)['id']
+    # Bytes: of all jobs of a key that have not ended, with what arrives.
+    big = records(12) + b' ' * 90000
+    server.upload(ids[0], big, key=ann)
+    server.error('PUT', f'/v1/jobs/{ids[1]}/references', 413, 'quota_exceeded', big, key=ann)
+    check(not os.path.exists(f'state/jobs/{ids[1]}/refs'), 'what does not fit is kept')
+    server.error('PUT', f'/v1/jobs/{mine}/references', 413, 'quota_exceeded', big * 2, key=bob)
+    server.upload(mine, big, key=bob)
+    server.upload(ids[0], big, key=ann)  # in the place of the first
+    server.upload(ids[1], records(12), key=ann)
+    server.json('POST', f'/v1/jobs/{ids[0]}/cancel', 202, key=ann)
+    server.upload(ids[1], big, key=ann)
+    # Two that arrive together are counted together.
+    server.json('POST', f'/v1/jobs/{ids[1]}/cancel', 202, key=ann)
+    fourth = server.create(PLAN, 'a4', ann)['id']
+    refuse(ann, 'a5')  # four are in the list
+    half = socket.create_connection(('127.0.0.1', server.port))
+    half.sendall(f'PUT /v1/jobs/{fourth}/references HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {ann}\r\n'
+                 f'Transfer-Encoding: chunked\r\n\r\n'.encode() + b'186a0\r\n' + b' ' * 100000 + b'\r\n')
+    # Pieces are passed on by 256 KiB, so what arrives counts from then on.
+    half.sendall(b'30d40\r\n' + b' ' * 200000 + b'\r\n')
+    half.settimeout(20)
+    half.sendall(b'0\r\n\r\n')
+    check(b' 413 ' in half.recv(1000), 'more than the quota arrives in chunks')
+    server.upload(ids[2], big, key=ann)
+    server.json('DELETE', f'/v1/jobs/{ids[0]}', 204, key=ann)
+    server.create(PLAN, 'a6', ann)
+    server.stop()
+    # Without keys there is one user, who has all of it.
+    server = Server(state='alone')
+    for i in range(5):
+        server.create(PLAN, f'a{i}')
+    server.stop()
+
+
+def case_fair():
+    """Who has few jobs does not wait for who has many."""
+    make_ledger()
+    keys = {who: make_key(who, 'use') for who in ('ann', 'bob', 'eve')}
+    most = 60
+    server = Server('--keys', 'keys', '--queue', str(2 * most), '--plain', 'off')
+
+    def queue(who, name, plan=PLAN):
+        job = server.create(plan, name, keys[who])['id']
+        server.upload(job, records(12 if plan is PLAN else 1200), key=keys[who])
+        return job, server.ask('POST', f'/v1/jobs/{job}/start', key=keys[who])[0]
+
+    first, _ = queue('ann', 'first', {**LONG, 'num': 400})
+    many = []
+    for number in range(most - 1):
+        job, status = queue('ann', f'many-{number}')
+        check(status == 202, f'job {number}: {status}')
+        many.append(job)
+    server.error('POST', f'/v1/jobs/{queue("ann", "more")[0]}/start', 429, 'queue_full', key=keys['ann'])
+    check(server.status(first, keys['ann']) == 'running', 'the first job has ended too soon for this test')
+    other, status = queue('bob', 'one')
+    check(status == 202, f'half of the places are not kept: {status}')
+    # Killed, the job that ran goes on first: its owner has not had all of the turn.
+    server.kill()
+    server = Server('--keys', 'keys', '--queue', str(2 * most), '--plain', 'off')
+    wait_until(lambda: server.status(first, keys['ann']) == 'running', 'the job that ran does not go on')
+    server.json('POST', f'/v1/jobs/{first}/cancel', 202, key=keys['ann'])
+    server.wait(other, key=keys['bob'])
+    ends = [entry['job'] for entry in entries('end')]
+    check(ends[:2] == [first, other], f'{ends.index(other)} jobs ended before that of who has one')
+    # Two who wait take turns, however late the second came.
+    for number in range(3):
+        queue('eve', f'eve-{number}')
+    wait_until(lambda: len([e for e in entries('end') if e['owner'] == 'eve']) == 3, 'eve waits for all of ann\'s', 60)
+    owners = [entry['owner'] for entry in entries('end')]
+    last = len(owners) - 1 - owners[::-1].index('eve')
+    since = owners[owners.index('eve'):last + 1]
+    check(since == ['eve', 'ann', 'eve', 'ann', 'eve'], f'{since}')
+    server.stop()
 
 
 if __name__ == '__main__':
