@@ -38,7 +38,7 @@ endif
 # Of libmicrohttpd, too: serve/http/mhd.c loads it when a server starts.
 ifeq ($(HTTP),1)
 override CPPFLAGS += -DCUTTLE_HTTP
-SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c serve/*/*.c))
+SERVE := $(filter-out serve/serve_none.c serve/http/health%,$(wildcard serve/*.c serve/*/*.c))
 else
 # Private jobs without their routes need no HTTP, and are tested either way.
 SERVE := serve/serve_none.c serve/http/keys.c $(filter-out serve/jobs/jobs_routes.c,$(wildcard serve/jobs/*.c))
@@ -56,6 +56,8 @@ ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c base/library.c,$(CORE))
 endif
 # Of io/remote/remote.c and its refusal, which needs no header of libcurl, one is left out.
+# A server is asked whether it is well by libcurl, too.
+SERVE += serve/http/health$(if $(filter 1,$(CURL)),,_none).c
 IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote/remote_none.c,io/remote/remote.c),$(wildcard io/*/*.c topics/*.c convert/*.c tag/*.c measure/*.c workflow/*.c workflow/*/*.c)) $(SERVE) $(filter-out $(CORE),base/library.c)
 TOOLS := $(wildcard tools/*.c tools/*/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
@@ -215,6 +217,7 @@ help:
 	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
 	@echo 'make deb       Debian packages, in the folder above;  make static  one file for appliances, $(BUILD)-static/cuttle'
 	@echo 'make wheel     Python wheel with the static command, in dist (pip install dist/*.whl: docs/PYTHON.md);  make wheel-arm64'
+	@echo 'make oci       container image with server and remote client, for amd64 and arm64, in dist/oci (docs/PACKAGES.md);  OCI=amd64 for one'
 	@echo 'make musl      $(BUILD)-musl/libcuttle.a and an example with musl instead of glibc'
 	@echo 'variables      V=1 prints commands  CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  HTTP=1|0  CRYPTO=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
@@ -290,6 +293,8 @@ night-oracles: $(addprefix $(BUILD)/tests/,gen_split gen_edits gen_schema) $(BUI
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/oracle/clusters.py"
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
+	@echo "== tests/oracle/next_token.py"
+	@tests/oracle/next_token.py | diff - tests/golden/next_token.txt
 	@echo "== tests/oracle/schema.py"
 	@tests/oracle/schema.py $(BUILD)/tests/gen_schema 100000
 night-packages: $(BUILD)/cuttle
@@ -301,6 +306,8 @@ night-packages: $(BUILD)/cuttle
 	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
 	@echo "== tests/wheel.sh, with that for arm64"
 	@CUTTLE_TEST_NIGHTLY=1 tests/wheel.sh
+	@echo "== tests/image.sh, with that for arm64"
+	@CUTTLE_TEST_NIGHTLY=1 tests/image.sh
 night-arm: $(BUILD)/cuttle
 	@echo "== tests/arm.sh; the library alone for aarch64"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
@@ -395,12 +402,15 @@ uninstall:
 # One file that needs nothing of the system: for appliances. It has no OpenBLAS, no libcurl, no libmicrohttpd and no libcrypto, so cuttle infer sends nothing and cuttle serve does not begin.
 static:
 	@./setup.sh build
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 CRYPTO=0 LDFLAGS='$(LDFLAGS) -static' $(BUILD)-static/cuttle
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 CRYPTO=0 LDFLAGS='$(LDFLAGS) -static -Wl,-Map=$(BUILD)-static/cuttle.map' \
+		$(BUILD)-static/cuttle
 
 # Python wheels, in dist: the static command and a thin module (python/). A static program brings its own C library, so the tag's number
 # says nothing of it. What it needs is Linux 3.17 or newer.
 wheel: static
-	python3 python/make_wheel.py --command $(BUILD)-static/cuttle --helper $(BUILD)-static/cuttle --platform manylinux_2_17_$(ARCH) dist
+	set -e; wheel=$$(python3 python/make_wheel.py --command $(BUILD)-static/cuttle --helper $(BUILD)-static/cuttle \
+		--platform manylinux_2_17_$(ARCH) dist); \
+		packaging/sbom.py wheel $$wheel $(BUILD)-static/cuttle.map >$${wheel%.whl}.spdx.json; echo $$wheel
 # For arm64, built on another machine: with the cross compiler and Debian's arm64 libraries.
 ARM64 := $(abspath $(BUILD)-arm/debian)
 wheel-arm64: $(BUILD)/cuttle
@@ -408,9 +418,10 @@ wheel-arm64: $(BUILD)/cuttle
 	@tests/arm_libraries.sh $(ARM64)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-arm-static CC=aarch64-linux-gnu-gcc BLAS=0 CURL=0 HTTP=0 CRYPTO=0 \
 		CPPFLAGS='-I$(ARM64)/root/usr/include -I$(ARM64)/root/usr/include/aarch64-linux-gnu' \
-		LDFLAGS='-static -L$(ARM64)/root/usr/lib/aarch64-linux-gnu' $(BUILD)-arm-static/cuttle
-	python3 python/make_wheel.py --command $(BUILD)-arm-static/cuttle --helper $(BUILD)/cuttle --platform manylinux_2_17_aarch64 \
-		--strip aarch64-linux-gnu-strip dist
+		LDFLAGS='-static -Wl,-Map=$(BUILD)-arm-static/cuttle.map -L$(ARM64)/root/usr/lib/aarch64-linux-gnu' $(BUILD)-arm-static/cuttle
+	set -e; wheel=$$(python3 python/make_wheel.py --command $(BUILD)-arm-static/cuttle --helper $(BUILD)/cuttle \
+		--platform manylinux_2_17_aarch64 --strip aarch64-linux-gnu-strip dist); \
+		packaging/sbom.py wheel $$wheel $(BUILD)-arm-static/cuttle.map $(ARM64)/packages >$${wheel%.whl}.spdx.json; echo $$wheel
 
 # The library and its example with musl instead of glibc, for systems that have the one and not the other. Debian's musl has no headers of
 # Linux: they are looked for last, and alone, since those of glibc lie beside them.
@@ -425,10 +436,22 @@ musl:
 deb:
 	@./setup.sh deb
 	dpkg-buildpackage -b -uc -us
+	packaging/sbom.py debs ../*cuttle*_$(VERSION)-*_$$(dpkg --print-architecture).deb >../cuttle_$(VERSION)_$$(dpkg --print-architecture).spdx.json
+
+# A container image of the files of these packages and of Debian's, an OCI layout, and beside it the list of what is inside.
+OCI ?= amd64 arm64
+oci: $(BUILD)/cuttle
+	@./setup.sh oci
+	@mkdir -p dist
+	set -e; for arch in $(OCI); do \
+		CUTTLE=$(BUILD)/cuttle packaging/debs.sh $$arch $(BUILD)-oci/$$arch/debs; \
+		packaging/image_packages.sh $$arch $(abspath $(BUILD)-oci)/$$arch/packages; done
+	packaging/make_image.py dist/oci $(foreach arch,$(OCI),$(arch)=$(BUILD)-oci/$(arch))
+	set -e; for arch in $(OCI); do packaging/sbom.py image dist/oci $$arch >dist/oci-$$arch.spdx.json; done
 
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -29,6 +29,22 @@ double samples_half_width(const double *values, size_t count) {
 	return SAMPLES_Z * samples_deviation(values, count) / sqrt((double)count);
 }
 
+double samples_share(const double *sums, const double *sizes, size_t count, double *half_width) {
+	double sum = 0.0, size = 0.0, squares = 0.0;
+	for (size_t i = 0; i < count; i++) {
+		sum += sums[i];
+		size += sizes[i];
+	}
+	*half_width = NAN;
+	if (!(size > 0.0)) return NAN;
+	const double share = sum / size;
+	for (size_t i = 0; i < count; i++)
+		squares += (sums[i] - share * sizes[i]) * (sums[i] - share * sizes[i]);
+	const double drawn = (double)count;
+	*half_width = count < 2 ? 0.0 : SAMPLES_Z * sqrt(squares * drawn / (drawn - 1)) / size;
+	return share;
+}
+
 bool samples_distance(const double *one, size_t one_count, const double *other, size_t other_count,
                       double *distance) {
 	REQUIRE(one_count >= 1 && other_count >= 1);

@@ -42,6 +42,7 @@ INSIDE = [
     "libsodium-dev",
     "libsqlite3-dev",
     "libutf8proc-dev",
+    "libgcc-s1",
 ]
 
 
@@ -118,6 +119,11 @@ def wheel_files(options: argparse.Namespace, version: str) -> List[Tuple[str, by
     for package in INSIDE:
         says = Path(options.licences, package, "copyright")
         licences[f"inside/{package}"] = says.read_bytes()
+    # Those refer to the texts of the GPL, the LGPL and others that each Debian system has.
+    for says in list(licences.values()):
+        for text in re.findall(rb"/usr/share/common-licenses/([A-Za-z]+(?:[-.0-9]*[0-9])?)", says):
+            name = text.decode()
+            licences[f"inside/common-licenses/{name}"] = Path(options.texts, name).read_bytes()
     files.append((f"{info}/METADATA", metadata(version, sorted(licences)), 0o644))
     tag = f"Wheel-Version: 1.0\nGenerator: cuttle\nRoot-Is-Purelib: false\nTag: py3-none-{options.platform}\n"
     files.append((f"{info}/WHEEL", tag.encode(), 0o644))
@@ -139,6 +145,7 @@ def main() -> None:
     parser.add_argument("--platform", required=True)
     parser.add_argument("--strip", default="strip")
     parser.add_argument("--licences", default="/usr/share/doc")
+    parser.add_argument("--texts", default="/usr/share/common-licenses")
     parser.add_argument("folder")
     options = parser.parse_args()
     header = (ROOT / "engine/cuttle/status.h").read_text(encoding="utf-8")

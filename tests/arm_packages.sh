@@ -14,7 +14,6 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 native=$(realpath "${CUTTLE:-build/cuttle}")
 make --no-print-directory -j2 "$native" "$(dirname "$native")/tests/gen_tiny"
 debian=$PWD/build-arm/debian
-tests/arm_libraries.sh "$debian"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
@@ -23,14 +22,10 @@ fail() {
 }
 
 libraries=$debian/root/usr/lib/aarch64-linux-gnu
-mkdir "$scratch/cuttle"
-git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$scratch/cuttle"
-export BLAS=0 HELPER=$native DEB_BUILD_OPTIONS=nocheck
-export DEB_CPPFLAGS_APPEND="-I$debian/root/usr/include -I$debian/root/usr/include/aarch64-linux-gnu"
-export DEB_LDFLAGS_APPEND="-L$libraries -Wl,-rpath-link,$libraries"
-LIBRARIES=$(printf -- '-S%s ' "$debian"/packages/*)
-export LIBRARIES
-(cd "$scratch/cuttle" && dpkg-buildpackage -b -aarm64 -d -uc -us) >"$scratch/log" 2>&1 || { tail -30 "$scratch/log" && fail "dpkg-buildpackage"; }
+# The image is made of the same packages: make oci.
+CUTTLE=$native packaging/debs.sh arm64 build-oci/arm64/debs || fail "dpkg-buildpackage"
+cp build-oci/arm64/debs/*.deb "$scratch"
+root=$PWD
 cd "$scratch"
 for package in cuttle libcuttle0 libcuttle-dev; do
 	[ "$(dpkg-deb -f ${package}_*_arm64.deb Architecture)" = arm64 ] || fail "$package is not for arm64"
@@ -60,7 +55,7 @@ generate native "$native"
 generate arm emulated root/usr/bin/cuttle
 cmp native.jsonl arm.jsonl || fail "the command writes another text than the native one"
 
-sed 's,"engine/cuttle.h",<cuttle.h>,' cuttle/examples/generate.c >example.c
+sed 's,"engine/cuttle.h",<cuttle.h>,' "$root/examples/generate.c" >example.c
 for kind in "-lcuttle" "-l:libcuttle.a -lm -pthread"; do
 	# shellcheck disable=SC2086 # these are words
 	aarch64-linux-gnu-gcc -D_GNU_SOURCE -o example example.c -Iroot/usr/include -L$library $kind || fail "no example with $kind"

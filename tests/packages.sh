@@ -16,16 +16,15 @@ fail() {
 	exit 1
 }
 
+arch=$(dpkg --print-architecture)
 # build FOLDER: packages from a copy of the files that git knows, without a compiler's cache.
-build() {
-	mkdir -p "$scratch/$1/cuttle"
-	git -C "$tree" ls-files -z | tar -C "$tree" --null -T - -cf - | tar -xf - -C "$scratch/$1/cuttle"
-	(cd "$scratch/$1/cuttle" && CCACHE_DISABLE=1 dpkg-buildpackage -b -uc -us) >"$scratch/$1/log" 2>&1 ||
-		{ tail -30 "$scratch/$1/log" && fail "dpkg-buildpackage"; }
-}
+build() { "$tree/packaging/debs.sh" "$arch" "$scratch/$1" || fail "dpkg-buildpackage"; }
 build a
 cd "$scratch/a"
-arch=$(dpkg --print-architecture)
+# The image is made of the same packages: make oci.
+mkdir -p "$tree/build-oci/$arch/debs"
+rm -f "$tree/build-oci/$arch/debs"/*.deb
+cp ./*.deb files "$tree/build-oci/$arch/debs"
 version=$(sed -n 's/^.define CUTTLE_VERSION "\(.*\)"/\1/p' cuttle/engine/cuttle/status.h)
 for package in cuttle libcuttle0 libcuttle-dev cuttle-server; do
 	[ -e "${package}_$version-1_$arch.deb" ] || fail "$package was not built as $version-1: debian/changelog has another version?"

@@ -26,6 +26,20 @@ cmp "$wheel" "$(cat "$scratch/made")" || fail "a second wheel has other bytes"
 bytes=$(stat -c %s "$wheel")
 echo "the wheel: $bytes bytes"
 [ "$bytes" -le 8000000 ] || fail "the wheel has $bytes bytes"
+# The list beside it, and what each library that the linker took says of its licence.
+packaging/sbom.py wheel "$wheel" build-static/cuttle.map | cmp - "${wheel%.whl}.spdx.json" || fail "a second list of what is inside has other bytes"
+tests/spdx.py "${wheel%.whl}.spdx.json" || fail "the list of what is inside lacks something"
+python3 - "${wheel%.whl}.spdx.json" <<'END' || fail "the wheel lacks a notice"
+import json, re, sys
+whole = json.load(open(sys.argv[1]))
+files = [f["fileName"] for f in whole["files"]]
+notices = {"glibc": "libc6", "gcc-12": "libgcc-s1"}
+for package in whole["packages"][1:]:
+    source = re.search(r"source package (\S+)", package["sourceInfo"])[1]
+    name = notices.get(source, package["name"])
+    assert any(f.endswith("/licenses/inside/" + name) for f in files), f"no notice of {package['name']}"
+assert len(whole["packages"]) >= 8 and any(f.endswith("/inside/common-licenses/LGPL-2.1") for f in files)
+END
 
 # It needs nothing but the wheel, and no other program than the environment's.
 python3 -m venv "$scratch/plain"
@@ -89,6 +103,9 @@ else
 	build/cuttle help --json >"$scratch/catalog.json"
 	python3 python/make_verbs.py "$scratch/catalog.json" "$scratch/python/cuttle_dp"
 	(cd "$scratch/python" && ../full/bin/ruff check --no-cache . && ../full/bin/ruff format --no-cache --check . && ../full/bin/mypy --cache-dir=/dev/null cuttle_dp make_verbs.py make_wheel.py tests) || fail "ruff or mypy"
+	"$scratch/full/bin/ruff" check --no-cache --config python/ruff.toml packaging tests/spdx.py || fail "ruff: packaging"
+	"$scratch/full/bin/ruff" format --no-cache --config python/ruff.toml --check packaging tests/spdx.py || fail "ruff: packaging"
+	"$scratch/full/bin/mypy" --cache-dir=/dev/null --config-file python/mypy.ini packaging/*.py || fail "mypy: packaging"
 	test_module
 	if install -r python/tables.txt; then
 		test_module -k "forms or process"

@@ -15,6 +15,7 @@
 //     workflow/ballot.c               with -e: charged before a text is read by the model; noise
 //                                     drawn once
 //     workflow/evaluate/evaluation.c  rows and anchors; all numbers come from measure/
+//     workflow/evaluate/evaluation_next.c  with --next-token: what each row teaches a 4-gram
 //       engine/run/loop/votes.c       with -e what references say goes through noise (dp/votes.h)
 //     workflow/evaluate/evaluate_fields.c  with --schema in place of all these: records become
 //                                     values of fields (field_set.c), and rows (field_evaluation.c)
@@ -86,6 +87,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "real texts with labels, none of which stands in the other files"},
 	{.name = "schema", .first = true, VALUE(request.schema), .argument = "FILE",
 	 .help = "compare records of this JSON Schema field by field, without a model: see below"},
+	{.name = "next-token", .first = true, VALUE(request.next_token),
+	 .help = "how many next tokens of the references a small model guesses that the texts "
+	         "taught: a 4-gram with a cache, no BERT"},
 	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
 	 .help = "public terms, one a line: how many of them a text has. Letters may have "
 	         "any case, and spaces, dashes and accents other forms"},
@@ -132,10 +136,19 @@ static const char ABOUT[] =
 	"can make up most of a mean. Its distance from the references' is told as mean |PPL(x) - "
 	"mean| and as |mean - mean|. Then come length in tokens, distinct words, pairs and "
 	"triples, repeats and copies. Cosines, terms of a lexicon, and accuracy and mean recall "
-	"of a task are last. Texts count with their first 512 tokens. MAUVE compares within one "
+	"of a task are next. Texts count with their first 512 tokens. MAUVE compares within one "
 	"table only: all files are clustered together. There are max(2, N/20) clusters for the N "
 	"texts of the smallest file. Take a model that did not write the texts, if you have "
 	"one.\n\n"
+
+	"With --next-token a small model is taught by the texts of each row, and guesses each "
+	"next token of the references it is compared with. Its share of right guesses is what "
+	"papers report of a BERT. Here an interpolated 4-gram (Witten-Bell) with a cache of the "
+	"text so far is taught, over the tokens of -m. So the numbers compare rows of one table, "
+	"and not with a paper's. bits is the mean of -log2 P of a token: perplexity is 2 to it. "
+	"Equally many texts of each row teach, as many as the smallest has, halves of the "
+	"references too. over real and over public prompt are differences to these rows, on the "
+	"same references. A text ends without a token.\n\n"
 
 	"Nothing protects what is computed from the references, and no ledger counts it. Of "
 	"private ones each number tells something, so --public or --private must be said. "

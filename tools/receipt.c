@@ -2,12 +2,12 @@
 // cuttle receipt verify: checks whether a receipt agrees with itself, its output, its model and its
 // ledger. Then it says in words what the receipt promises and what it does not.
 //
-// workflow/report/verification reads and compares it, and workflow/report/promise has the words. A
-// receipt is public: no private data passes through.
+// tools/report/verify_text compares it and prints the words. A receipt is public: no private data
+// passes through.
 #include "tools/common/verbs.h"
 
 #include "io/ledger/ledger.h"
-#include "workflow/report/promise.h"
+#include "tools/report/verify_text.h"
 #include <string.h>
 
 #define VALUE(member) OPTION(struct receipt_values, member)
@@ -71,37 +71,13 @@ static const char ABOUT[] =
 	"(Ed25519) is of the receipt's bytes without the line \"signature\".\n";
 // clang-format on
 
-static void print_promise(const struct promise *promise) {
-	printf("The receipt agrees with itself: %s\n", promise->opening);
-	for (size_t i = 0; i < promise->about.count; i++)
-		printf("%-8s %s\n", promise->about.all[i].label, promise->about.all[i].text);
-	printf("not checked: %s\n\nPromised\n", promise->unchecked);
-	for (size_t i = 0; i < promise->kept.count; i++)
-		printf("  %s\n", promise->kept.all[i].text);
-	printf("\nNot promised\n");
-	for (size_t i = 0; i < promise->limits.count; i++)
-		printf("  - %s\n", promise->limits.all[i].text);
-}
-
 static enum cuttle_status verify_receipt(const char *path, const struct receipt_values *values,
                                          struct cuttle_error *error) {
-	struct verification v;
-	struct promise promise = {0};
 	char public_key[SIGNATURE_PUBLIC];
 	const char *key = values->key ? public_key : NULL;
-	enum cuttle_status status =
+	const enum cuttle_status status =
 	    key ? signature_read_public(values->key, public_key, error) : CUTTLE_OK;
-	if (status) return status;
-	struct verification_files files = values->files;
-	files.key = key != NULL;
-	files.hints = true;
-	status = verification_open(&v, path, key, error);
-	if (!status) status = verification_compare(&v, &files, error);
-	if (!status) status = promise_make(&v, &files, &promise, error);
-	if (!status) print_promise(&promise);
-	promise_free(&promise);
-	verification_close(&v);
-	return status;
+	return status ? status : verify_write(stdout, path, &values->files, key, error);
 }
 
 static const char *const ACTIONS[] = {"verify"};

@@ -14,15 +14,24 @@
 //                                     tools/report/report_svg.c their lines
 //   tools/report/report_markdown.c    the same in words; tools/report/report_json.c: every number
 //   tools/report/report_text.c        foreign strings escaped; whoever writes one calls it
+// With --evidence it writes a folder of pages instead:
+//   workflow/report/dossier.c         each receipt is judged, those that hold are reported, and the
+//                                     ledger's entries of their data sets are copied
+//   tools/report/evidence.c           which files the folder has; tools/report/evidence_*.c: each
+//     io/disk/folder.c                the folder is put in place whole, or not at all
 #include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
 #include "io/disk/fail.h"
+#include "io/disk/folder.h"
 #include "io/disk/secrecy.h"
+#include "tools/report/evidence.h"
 #include "tools/report/report_html.h"
 #include "tools/report/report_json.h"
 #include "tools/report/report_markdown.h"
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum report_form { REPORT_HTML, REPORT_MARKDOWN, REPORT_JSON };
 
@@ -33,6 +42,8 @@ struct report_values {
 	int form;           /* 0 auto, else 1 + enum report_form */
 	bool json;
 	bool overwrite;
+	const char *evidence; /* path of a new folder; NULL = a page is written instead */
+	bool with_private;    /* in a folder: private numbers, too */
 };
 
 #define VALUE(member) OPTION(struct report_values, member)
@@ -59,6 +70,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the same as --format json: every number of every file"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
+	{.name = "evidence", VALUE(evidence), .argument = "FOLDER",
+	 .help = "make a new folder of evidence to file, instead of a page"},
+	{.name = "private", VALUE(with_private),
+	 .help = "with --evidence: add private evaluations and audits. Each page is then stamped, "
+	         "and the folder is its owner's alone"},
 };
 // clang-format on
 
@@ -79,7 +95,19 @@ static const char ABOUT[] =
 
     "Numbers of private references stand in hatched boxes that say so, and the file is for "
     "its owner alone (mode 0600). --publish leaves these boxes out, and only such a report "
-    "may leave with the texts.\n";
+    "may leave with the texts.\n\n"
+
+    "--evidence writes what an officer files. deployment.yaml is a draft for the registry of "
+    "deployments. sp800-226.md, dpia.md and hipaa.md have a row for what NIST SP 800-226, GDPR "
+    "Art. 35(7) and 45 CFR 164.514(b)(1) ask. questions.md answers ten questions by file and "
+    "line. verify.txt is what cuttle receipt verify says. Beside them are report.html, "
+    "copies of the receipts, and the ledger's entries of their data sets (docs/EVIDENCE.md).\n\n"
+
+    "Each statement names its source, or says that you have to answer. The folder appears "
+    "whole, or not at all. A receipt that does not hold, or has no guarantee, is shown "
+    "there: each page is stamped. The exit code is that of cuttle receipt verify, 7 or 4. A "
+    "private audit that contradicts its guarantee is refused (7), unless --private shows "
+    "it.\n";
 
 static enum report_form form_of_report(const struct report_values *values) {
 	if (values->json) return REPORT_JSON;
@@ -135,9 +163,44 @@ static enum cuttle_status make_report(const struct report_values *values,
 	return status;
 }
 
+/* Makes a folder of evidence. What does not hold is in it, and in the exit code. */
+static enum cuttle_status make_evidence(const struct report_values *values,
+                                        struct cuttle_error *error) {
+	struct dossier dossier;
+	struct report_request request = values->request;
+	request.publish = !values->with_private;
+	enum cuttle_status status = folder_check(values->evidence, error);
+	if (status) return status;
+	status = dossier_make(&request, &dossier, error);
+	if (!status && dossier.report.unguarded)
+		fprintf(stderr, "PRIVATE: numbers of %zu of the files are " REPORT_STAMP "\n",
+		        dossier.report.unguarded);
+	if (!status) status = evidence_write(values->evidence, &dossier, error);
+	if (!status) status = dossier_verdict(&dossier, error);
+	dossier_free(&dossier);
+	return status;
+}
+
+/* What cannot be said together, in words; NULL = nothing. */
+static const char *find_conflict(const struct report_values *values) {
+	if (!values->evidence)
+		return values->with_private
+		           ? "--private is for a folder: say --evidence FOLDER, too"
+		           : NULL;
+	if (values->request.publish)
+		return "--evidence leaves private numbers out by itself: say it without --publish";
+	if (values->request.dataset)
+		return "--evidence shows the data sets of its receipts: say it without --dataset";
+	if (strcmp(values->output, "-") != 0 || values->form || values->json || values->overwrite)
+		return "--evidence makes a folder of its own: say it without -o, --format, --json "
+		       "and "
+		       "--overwrite";
+	return NULL;
+}
+
 static enum cuttle_status check_report(const struct report_values *values,
                                        struct cuttle_error *error) {
-	struct path_use uses[REPORT_FILES + OPTION_MOST + 3];
+	struct path_use uses[REPORT_FILES + OPTION_MOST + 4];
 	size_t count = 0;
 	for (size_t i = 0; i < values->request.file_count && i < REPORT_FILES; i++)
 		uses[count++] =
@@ -149,6 +212,10 @@ static enum cuttle_status check_report(const struct report_values *values,
 	uses[count++] = (struct path_use){
 	    "--ledger", values->request.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}};
 	uses[count++] = (struct path_use)PATH_ALONE("-o", values->output, PATH_OUTPUT);
+	// An empty folder that stands there is no file, and folder_check looks at it.
+	if (values->evidence && access(values->evidence, F_OK) != 0)
+		uses[count++] =
+		    (struct path_use)PATH_ALONE("--evidence", values->evidence, PATH_RECORD);
 	enum cuttle_status status = paths_check(uses, count, error);
 	if (!status && strcmp(values->output, "-") != 0)
 		status = rewrite_allowed(values->output, values->overwrite, error);
@@ -167,8 +234,16 @@ static int run_report_verb(const struct verb *verb, int argc, char **argv) {
 	values.request.text_count = values.texts.count;
 	const struct verb_need need = {operand == argc, "RECEIPT", "out.receipt.json"};
 	if ((code = verb_lacks(verb, &need, 1))) return code;
+	// What is set in the environment for audits must not put private numbers into a folder.
+	values.with_private = values.with_private && options_typed(verb, "private");
+	const char *conflict = find_conflict(&values);
+	if (conflict) return verb_refuse(verb, CUTTLE_USAGE, conflict);
+	char *folder = values.evidence ? folder_name(values.evidence) : NULL;
+	if (values.evidence && !folder) return verb_fail(verb, CUTTLE_NOMEM, &error);
+	values.evidence = folder;
 	enum cuttle_status status = check_report(&values, &error);
-	if (!status) status = make_report(&values, &error);
+	if (!status) status = (folder ? make_evidence : make_report)(&values, &error);
+	free(folder);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -177,7 +252,7 @@ const struct verb report_verb = {
     .usage = "RECEIPT [RECEIPT|EVALUATION|AUDIT]... [OPTION]...",
     .summary = "a page for who answers for privacy: promise, limits, budget, audits, tables",
     .example = "out.receipt.json table.json --ledger spent.db -o report.html",
-    .another = "out.receipt.json table.json --publish -o report.md",
+    .another = "out.receipt.json table.json audit.json --ledger spent.db --evidence evidence",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

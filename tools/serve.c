@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle serve: answers clients over HTTP, and cuttle serve key: makes a key for one of them. What
-// the server does stands in serve/; here are its options. No private data passes through.
+// cuttle serve: answers clients over HTTP; cuttle serve key: makes a key for one of them; cuttle
+// serve health: asks one that runs. What the server does stands in serve/; here are its options.
+// No private data passes through.
 //
 // The way of a request:
 //   tools/serve.c                       options to a request; the model is opened
@@ -41,6 +42,7 @@
 #include "io/disk/secrecy.h"
 #include "io/receipts/receipt.h"
 #include "io/disk/fail.h"
+#include "serve/http/health.h"
 #include "serve/http/keys.h"
 #include "serve/jobs/trail_check.h"
 #include <ctype.h>
@@ -190,6 +192,9 @@ static const char ABOUT[] =
 	"and also of a copy of the file. Exit 7: it was changed, cut or put in another order. "
 	"Who owns the folder can write all of it anew, but for --sign. So keep the hash that it "
 	"prints elsewhere, and give it as --head.\n"
+	"cuttle serve health, with the --listen and --tls-cert of a server that runs on this "
+	"machine, ends with 0 if it answers /health, and with 1 if not. A container's health "
+	"check calls it.\n"
 	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 "
 	"seconds.\n";
 // clang-format on
@@ -218,6 +223,16 @@ static int make_client_key(const struct verb *verb, const struct serve_values *v
 			                   "--dataset: an empty name, or too many of them");
 	const enum cuttle_status status =
 	    keys_make(values->keys, argv[1], role, datasets, STDOUT_FILENO, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int ask_server_health(const struct verb *verb, const struct serve_values *values, int argc) {
+	struct cuttle_error error;
+	if (argc != 1)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "to ask a server type: cuttle serve health --listen ADDRESS");
+	const enum cuttle_status status =
+	    health_ask(values->listen, values->certificate != NULL, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -432,7 +447,7 @@ static int run_trail_action(const struct verb *verb, const struct serve_values *
 	return verify_trail(verb, values, argv[2]);
 }
 
-static const char *const ACTIONS[] = {"key", "trail"};
+static const char *const ACTIONS[] = {"key", "trail", "health"};
 enum { ACTION_COUNT = sizeof ACTIONS / sizeof *ACTIONS };
 
 static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
@@ -442,13 +457,14 @@ static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
 	if (operands == argc) return run_server(verb, &values);
 	if (!verb_action(verb, argv[operands], ACTIONS, ACTION_COUNT, &action)) return CUTTLE_USAGE;
-	if (action) return run_trail_action(verb, &values, argc - operands, argv + operands);
+	if (action == 1) return run_trail_action(verb, &values, argc - operands, argv + operands);
+	if (action == 2) return ask_server_health(verb, &values, argc - operands);
 	return make_client_key(verb, &values, argc - operands, argv + operands);
 }
 
 const struct verb serve_verb = {
     .name = "serve",
-    .usage = "-m MODEL [--keys FILE] [OPTION]... | " MAKE_KEY " | " CHECK_TRAIL,
+    .usage = "-m MODEL [--keys FILE] [OPTION]... | " MAKE_KEY " | " CHECK_TRAIL " | health",
     .summary = "a server: private jobs, and OpenAI's completions and chats, which are NOT PRIVATE",
     .example = "-m MODEL.gguf --state jobs --ledger spent.db --keys keys --approval",
     .another = "-m MODEL.gguf --listen 127.0.0.1:8080",

@@ -132,6 +132,24 @@ static enum cuttle_status fix_field(json_t *root, const struct schema_fields *fi
 	           : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
+enum cuttle_status grammar_choice_check(const struct grammar_choice *choice,
+                                        const struct categories *categories,
+                                        struct cuttle_error *error) {
+	struct schema_fields *fields = schema_fields(choice->schema);
+	enum cuttle_status status =
+	    fields ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < categories->count * categories->field_count && !status; i++) {
+		const size_t number = i / categories->field_count,
+		             field = i % categories->field_count;
+		json_t *value = NULL;
+		status = find_value(fields, categories->fields[field],
+		                    categories->all[number].values[field], &value, error);
+		json_decref(value);
+	}
+	schema_fields_free(fields);
+	return status;
+}
+
 /* Appends the grammar of one category. */
 static enum cuttle_status add_category_grammar(struct grammar_choice *choice,
                                                const struct schema_fields *fields,

@@ -35,6 +35,10 @@ void grammar_choice_tell(const struct grammar_choice *choice, char grammar_sha25
 enum cuttle_status grammar_choice_divide(struct grammar_choice *choice,
                                          const struct categories *categories,
                                          struct cuttle_error *error);
+/* Of a schema: whether grammar_choice_divide would find each category's values. Errors as there. */
+enum cuttle_status grammar_choice_check(const struct grammar_choice *choice,
+                                        const struct categories *categories,
+                                        struct cuttle_error *error);
 void grammar_choice_free(struct grammar_choice *choice);
 
 #endif

@@ -218,6 +218,8 @@ enum cuttle_status learn_open(const struct learn_request *request, const struct 
 		                         request->categories, &learn->categories, error);
 	if (!status) status = check_whole_noise(learn, error);
 	if (!status) status = generate_open(&learn->asked, opened, &learn->setup, error);
+	if (!status && learn->setup.grammar.schema)
+		status = grammar_choice_check(&learn->setup.grammar, &learn->categories, error);
 	return status ? status : set_learn_receipt(request, learn, error);
 }
 

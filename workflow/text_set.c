@@ -4,6 +4,7 @@
 // through noise have no file: its size would tell how many of them differ.
 #include "workflow/text_set.h"
 
+#include "base/misuse.h"
 #include "io/output/binding.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
@@ -150,6 +151,8 @@ void text_set_free(struct text_set *set) {
 	scratch_free(set->vectors);
 	scratch_free(set->perplexity);
 	scratch_free(set->tokens);
+	scratch_free(set->ids);
+	scratch_free(set->first);
 	*set = (struct text_set){0};
 }
 
@@ -440,5 +443,51 @@ enum cuttle_status text_set_measure(struct text_set *set, struct cuttle_model *m
 	if (!status && file) status = take_from_file(&slice, error);
 	scratch_free(slice.vectors);
 	scratch_free(slice.vector);
+	return status;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+/* Tokens of a text that are kept. */
+static size_t count_kept_tokens(const struct text_set *set, size_t i) {
+	const double tokens = set->tokens[i];
+	return tokens < CUTTLE_EMBED_TOKENS ? (size_t)tokens : CUTTLE_EMBED_TOKENS;
+}
+
+static enum cuttle_status keep_tokens(struct text_set *set, struct cuttle_model *model,
+                                      const struct cuttle_model_info *info, size_t i,
+                                      struct cuttle_error *error) {
+	size_t size, count;
+	const char *text = text_set_text(set, i, &size);
+	const size_t capacity = cuttle_tokens_bound(size), kept = count_kept_tokens(set, i);
+	int32_t *ids = scratch_make(capacity, sizeof *ids);
+	if (!ids) return fail_set_memory(set, error);
+	enum cuttle_status status =
+	    cuttle_tokenize(model, text, size, false, ids, capacity, &count, error);
+	// What is in the file is what another command measured.
+	if (!status && count < kept)
+		status = io_fail(error, CUTTLE_INPUT,
+		                 "%s: a text has other tokens than when it was measured",
+		                 file_shown(set->path));
+	for (size_t t = 0; t < kept && !status; t++) {
+		REQUIRE(ids[t] >= 0 && (uint32_t)ids[t] < info->vocab);
+		set->ids[set->first[i] + t] = (uint32_t)ids[t];
+	}
+	scratch_free(ids);
+	return status;
+}
+
+enum cuttle_status text_set_tokenize(struct text_set *set, struct cuttle_model *model,
+                                     struct cuttle_error *error) {
+	struct cuttle_model_info info;
+	cuttle_model_describe(model, &info);
+	set->first = scratch_make(set->count + 1, sizeof *set->first);
+	if (!set->first) return fail_set_memory(set, error);
+	for (size_t i = 0; i < set->count; i++)
+		set->first[i + 1] = set->first[i] + count_kept_tokens(set, i);
+	set->ids = scratch_make(set->first[set->count], sizeof *set->ids);
+	enum cuttle_status status = set->ids ? CUTTLE_OK : fail_set_memory(set, error);
+	for (size_t i = 0; i < set->count && !status; i++)
+		status = keep_tokens(set, model, &info, i, error);
 	return status;
 }

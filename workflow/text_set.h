@@ -32,6 +32,8 @@ struct text_set {
 	float *vectors;          /* [count][width]; zeros: the text has no direction */
 	double *perplexity;      /* [count]; NaN: a text of one token, or of numbers not finite */
 	double *tokens;          /* [count] without BOS */
+	uint32_t *ids;           /* tokens of all texts, one behind the other; NULL = not asked */
+	size_t *first; /* [count + 1] those of text i are ids[first[i]] .. ids[first[i + 1] - 1] */
 };
 
 /* Reads the file's texts from `field`, and of each record the labels `task` (NULL = none) and
@@ -101,5 +103,11 @@ struct text_set_events {
 enum cuttle_status text_set_measure(struct text_set *set, struct cuttle_model *model,
                                     struct feature_file *file, const struct text_set_events *events,
                                     struct cuttle_error *error);
+
+/* Fills in ids: of each text of a set that was measured, the first CUTTLE_EMBED_TOKENS tokens,
+ * without BOS. INPUT: a text has other tokens than when it was measured. NOMEM, or as
+ * cuttle_tokenize. */
+enum cuttle_status text_set_tokenize(struct text_set *set, struct cuttle_model *model,
+                                     struct cuttle_error *error);
 
 #endif

@@ -226,8 +226,7 @@ char *file_name(const char *path, const char *ending) {
 	return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
 }
 
-/* A fresh name of a scratch file, to be freed. NULL: out of memory. */
-static char *invent_scratch_name(const char *path, const char *ending) {
+char *file_scratch_name(const char *path, const char *ending) {
 	unsigned char random[8];
 	char tag[2 * sizeof random + 1], *name;
 	randombytes_buf(random, sizeof random);
@@ -243,7 +242,7 @@ static int open_scratch(const char *name, mode_t mode) {
 }
 
 int file_scratch(const char *path, const char *ending, mode_t mode, char **name) {
-	*name = invent_scratch_name(path, ending);
+	*name = file_scratch_name(path, ending);
 	const int file = open_scratch(*name, mode);
 	if (file >= 0) return file;
 	const int problem = errno;
@@ -332,7 +331,7 @@ static enum cuttle_status open_sink_file(struct sink *sink, const char *path, bo
 	sink->file = private ? open_unnamed(path) : -1;
 	sink->unnamed = sink->file >= 0;
 	if (!sink->unnamed) {
-		sink->part = invent_scratch_name(path, FILE_PART);
+		sink->part = file_scratch_name(path, FILE_PART);
 		// The name is told before the file exists: a signal between the two would leave it.
 		open_part = sink->part;
 		sink->file = open_scratch(sink->part, private ? 0600 : 0666);
@@ -376,7 +375,7 @@ enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
 static int name_sink_file(struct sink *sink) {
 	char descriptor[32];
 	name_descriptor(sink->file, descriptor);
-	sink->part = invent_scratch_name(sink->path, FILE_PART);
+	sink->part = file_scratch_name(sink->path, FILE_PART);
 	if (!sink->part) return ENOMEM;
 	open_part = sink->part;
 	return linkat(AT_FDCWD, descriptor, AT_FDCWD, sink->part, AT_SYMLINK_FOLLOW) ? errno : 0;

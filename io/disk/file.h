@@ -56,6 +56,10 @@ int file_sync_folder(const char *path);
 #define FILE_PART ".part" /* the ending for a sink, and for the texts of a run */
 #define FILE_TMP ".tmp"   /* the ending for file_replace */
 
+/* A fresh name of a scratch file or folder beside path. The caller frees it. NULL: out of memory.
+ */
+char *file_scratch_name(const char *path, const char *ending);
+
 /* Makes a new, empty scratch file beside path, open for reading and writing. The umask applies to
  * `mode`. Returns its descriptor; *name is its name, which the caller frees. On failure it returns
  * -1, sets errno, and *name is NULL. */

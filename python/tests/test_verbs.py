@@ -84,6 +84,12 @@ def test_receipt(texts: List[str], small: Small, tiny: str, tmp_path: Path) -> N
     page = cuttle.report(run.receipt, texts=run)
     assert page.text.lower().startswith("<!doctype html") and page._repr_html_()
     assert cuttle.report(run.receipt, json=True)["receipts"]
+    cuttle.report(run.receipt, texts=run, evidence=tmp_path / "filed")
+    told = (tmp_path / "filed" / "verify.txt").read_text()
+    assert "exit code 0: it holds" in told and "these are its bytes" in told
+    with pytest.raises(cuttle.EvidenceInvalid):
+        cuttle.report(forged, evidence=tmp_path / "forged")
+    assert "DOES NOT HOLD" in (tmp_path / "forged" / "dpia.md").read_text()
 
 
 def test_expand(texts: List[str], small: Small, tiny: str) -> None:

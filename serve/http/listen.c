@@ -24,8 +24,6 @@ enum {
 	FIRST_HANDED = 3    /* the first descriptor that systemd hands over */
 };
 
-static const char DEFAULT_ADDRESS[] = "127.0.0.1:8080", UNIX_PREFIX[] = "unix:";
-
 union address {
 	struct sockaddr any;
 	struct sockaddr_in four;
@@ -182,12 +180,12 @@ static enum cuttle_status listen_tcp(struct listening *l, const char *text, unio
 
 static enum cuttle_status open_socket(struct listening *l, const struct listen_request *request,
                                       union address *address, struct cuttle_error *error) {
-	const char *const text = request->address ? request->address : DEFAULT_ADDRESS;
-	const bool local = !strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX));
+	const char *const text = request->address ? request->address : LISTEN_DEFAULT;
+	const bool local = !strncmp(text, LISTEN_UNIX, strlen(LISTEN_UNIX));
 	enum cuttle_status status = CUTTLE_OK;
 	l->socket = request->address ? -1 : take_handed();
 	if (l->socket < 0)
-		status = local ? listen_unix(l, text + strlen(UNIX_PREFIX), address, error)
+		status = local ? listen_unix(l, text + strlen(LISTEN_UNIX), address, error)
 		               : listen_tcp(l, text, address, error);
 	if (status) return status;
 	socklen_t size = sizeof *address;

@@ -9,12 +9,15 @@
 
 #include "engine/cuttle/status.h"
 
+#define LISTEN_DEFAULT "127.0.0.1:8080"
+#define LISTEN_UNIX "unix:"
+
 enum {
 	LISTEN_NAMES = 24 /* Host values, at most */
 };
 
 struct listen_request {
-	const char *address;      /* NULL = systemd's socket, else 127.0.0.1:8080 */
+	const char *address;      /* NULL = systemd's socket, else LISTEN_DEFAULT */
 	const char *certificate;  /* PEM file; NULL = no TLS */
 	const char *secret;       /* PEM file of its key; NULL = no TLS */
 	const char *const *names; /* [name_count] more host names that clients may use */

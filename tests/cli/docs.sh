@@ -44,6 +44,20 @@ table.writerows(rows)' >visits.csv
 		ln -s "$root/tools" tools
 		cp "$samples/letters.jsonl" .
 		;;
+	docs/QUICKSTART.md)
+		ln -s ../model.gguf model.gguf
+		python3 -c 'import csv, json, sys
+rows = [json.loads(line) for line in sys.stdin]
+table = csv.DictWriter(sys.stdout, list(rows[0]))
+table.writeheader()
+table.writerows(rows[:200])' <"$samples/messages.jsonl" >complaints.csv
+		cuttle generate -q -m model.gguf -i complaints.csv -o out.jsonl -e 3 -B 3 -N 4 -n 20 --kind complaint --text-field text
+		# The module as the sources have it; tests/wheel.sh has it from the wheel.
+		mkdir module
+		cp -r "$root/python/cuttle_dp" module/
+		cuttle help --json >catalog.json
+		python3 "$root/python/make_verbs.py" catalog.json module/cuttle_dp
+		;;
 	docs/TUTORIAL.md)
 		cp "$samples"/{notes,public}.jsonl .
 		if nightly && [ -r "$CUTTLE_MODEL" ]; then
@@ -63,26 +77,27 @@ table.writerows(rows)' >visits.csv
 	esac
 }
 
-# A folder in memory for a server, and a port of its own.
+# Of each page: a folder in memory for its server, and a port of its own.
 memory=/dev/shm/cuttle-docs-$$
 # shellcheck disable=SC2154 # check.bash makes $work
-trap '[ $BASHPID != $$ ] || rm -rf "$work" "$memory"' EXIT
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+trap '[ $BASHPID != $$ ] || rm -rf "$work" "$memory"-*' EXIT
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # run PAGE: each of its commands, and what they must say.
 run() {
-	local folder=${1//[\/.]/-} last wanted line
+	local folder=${1//[\/.]/-} last wanted line port
+	port=$(free_port)
 	mkdir "$folder" "$folder.said"
 	# No two tests may have one port, or one folder in memory.
 	{
 		# What a page starts ends with it.
 		echo "trap 'kill \$(jobs -p) 2>/dev/null || :' EXIT"
 		"$root/tests/pages.py" script "$root/$1" "$PWD/$folder.said"
-	} | sed "s,127\.0\.0\.1:8080,127.0.0.1:$port,g; s,/dev/shm/cuttle,$memory,g
+	} | sed "s,127\.0\.0\.1:8080,127.0.0.1:$port,g; s,/dev/shm/cuttle,$memory-$folder,g
 		s,cuttle serve -m,cuttle serve --listen 127.0.0.1:$port -m,
 		s,cuttle words -m model\.gguf,cuttle words --vectors ../vectors.txt --count 40," >"$folder.script"
 	grep -q '^} >' "$folder.script" || return 0
-	(unset CUTTLE_MODEL && cd "$folder" && furnish "$1" && PATH=$work/bin:$PATH timeout 1200 bash -eu "../$folder.script" 2>"../$folder.err") || {
+	(unset CUTTLE_MODEL && cd "$folder" && export PATH=$work/bin:$PATH && furnish "$1" && PYTHONPATH=$PWD/module:${PYTHONPATH-} timeout 1200 bash -eu "../$folder.script" 2>"../$folder.err") || {
 		last=$(printf '%s\n' "$folder.said"/*.said | sort -V | tail -1)
 		fail "$1: this fails: $(cat "${last%.said}.block"): $(tail -3 "$last") $(cat "$folder.err")"
 	}
@@ -95,7 +110,7 @@ run() {
 	echo "$1: $(grep -c '^} >' "$folder.script") blocks of commands"
 }
 
-# Whether there is what docs/SERVER.md needs.
+# Whether there is what a page with a server needs.
 serves() { command -v curl >/dev/null && "$CUTTLE" serve -m none --listen unix:none/none 2>&1 | grep -qv 'built without' && /sbin/ldconfig -p | grep -q libmicrohttpd.so.12; }
 
 [ ${#pages[@]} -gt 0 ] || pages=("${public[@]}")
@@ -103,7 +118,7 @@ running=()
 for page in "${pages[@]}"; do
 	# tests/wheel.sh asks for this page, where both are there.
 	[ "$page" != docs/PYTHON.md ] || python3 -c 'import cuttle_dp, pandas' 2>/dev/null || { echo "SKIPPED: $page: cuttle_dp or pandas is not installed" && continue; }
-	[ "$page" != docs/SERVER.md ] || serves || { echo "SKIPPED: $page: curl, libmicrohttpd12 or the server is not there" && continue; }
+	[[ $page != docs/SERVER.md && $page != docs/QUICKSTART.md ]] || serves || { echo "SKIPPED: $page: curl, libmicrohttpd12 or the server is not there" && continue; }
 	run "$page" >"${page//[\/.]/-}.log" 2>&1 &
 	running+=("$!:$page")
 done

@@ -168,6 +168,68 @@ says err '^cuttle evaluate: -e takes no --equal-texts'
 refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --task nothing --test test.jsonl
 says err 'at least two different labels$'
 
+# ---- next tokens ---------------------------------------------------------------------------------
+# Texts of the references' kind teach most, then their words in another order, then other words: by all columns.
+lines() { # lines FIRST LAST KIND: sentences of one grammar; as they are, turned around, or of other letters
+	python3 - "$@" <<-'PYTHON'
+		import json, random, sys
+		first, last, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+		who, does, what = ("the nurse", "the old doctor", "a patient"), ("asks for", "looks at", "writes down"), ("the dose", "a bed", "her blood count")
+		for i in range(first, last + 1):
+		    r = random.Random(i)
+		    text = ". ".join(" ".join(r.choice(part) for part in (who, does, what)) for _ in range(4)) + f" {i}"
+		    if kind == "turned":
+		        text = "".join(r.sample(text, len(text)))
+		    if kind == "other":
+		        text = "".join(chr(65 + (ord(c) * 7) % 26) for c in text)
+		    print(json.dumps({"text": text}))
+	PYTHON
+}
+lines 1 24 same >grammar.jsonl
+cp grammar.jsonl again.jsonl
+lines 31 42 same >same.jsonl
+lines 51 62 turned >turned.jsonl
+lines 71 82 other >other.jsonl
+next=(evaluate -i same.jsonl -i turned.jsonl --baseline other.jsonl --against grammar.jsonl --next-token -q)
+# cell ROW-NUMBER COLUMN: a number of the table out, in JSON.
+cell() { python3 -c 'import json, sys; print(json.load(open("out"))["rows"][int(sys.argv[1])][sys.argv[2]]["value"])' "$@"; }
+exits 0 "${next[@]}" --public --format json
+says out 'It is no BERT: compare rows of this table, not with accuracies of papers'
+python3 - <<'PYTHON' || fail "next tokens: $(cat out)"
+import json
+real, other, same, turned = json.load(open("out"))["rows"]
+of = lambda row, key: row["next_token" + key]["value"]
+assert of(same, "") > of(turned, "") + .1 and of(same, "") > of(other, "") + .1
+assert of(same, "_bits") < of(turned, "_bits") - 1 and of(turned, "_bits") < of(other, "_bits")
+assert abs(of(same, "_over_real")) < 2 * same["next_token_over_real"]["error"] + .03
+assert of(turned, "_over_real") < 0 < of(same, "_over_public") and of(turned, "_bits_over_real") > 0 > of(same, "_bits_over_public")
+assert abs(of(same, "_over_public") - (of(same, "") - of(other, ""))) < 1e-12
+assert "next_token_over_public" not in other and "next_token_over_real" not in real
+assert all(row["next_token"]["error"] >= 0 and row["next_token_bits"]["error"] >= 0 for row in (real, other, same, turned))
+PYTHON
+cp out next.json
+exits 0 "${next[@]}" --public -t 1 --isa scalar --format json
+same out next.json "next tokens with one thread and other kernels"
+exits 0 "${next[@]}" --public
+says out '^Next tokens of the references, guessed by a small model that the texts taught: an interpolated 4-gram .* It is no BERT'
+says out '^\| texts \| next token \| bits \| over real \| bits over real \| over public prompt \| bits over public prompt \|$'
+exits 0 "${next[@]}" --private
+says err "^$stamp$"
+[ "$(grep -Ec "^\*\*$stamp\*\*$" out)" = 2 ] || fail "private next tokens without a stamp: $(cat out)"
+grep -q 'Next tokens' q.md && fail "next tokens unasked"
+# References alone may teach nothing, and texts of one token are told.
+for ((i = 0; i < 5; i++)); do echo "{\"text\":\"$i\"}"; done >single.jsonl
+exits 0 evaluate -i single.jsonl --against grammar.jsonl --next-token -q --public --format json
+cell 1 next_token >/dev/null || fail "no number: $(cat out)"
+exits 0 evaluate -i same.jsonl --against single.jsonl --next-token -q --public --format json
+# Equal sets are refused as ever, and with --equal-texts what was taught is known.
+refused 4 evaluate -i again.jsonl --against grammar.jsonl --next-token -q --public
+exits 0 evaluate -i again.jsonl -i same.jsonl --against grammar.jsonl --next-token -q --public --equal-texts --format json
+[ "$(cell 1 next_token)" != "$(cell 2 next_token)" ] || fail "a copy teaches as much as others: $(cat out)"
+refused 2 evaluate -i same.jsonl --against grammar.jsonl --private -e 1 --ledger none.db --dataset d --next-token -q
+says err '^cuttle evaluate: -e takes no --next-token: nothing protects what is measured on real texts$'
+refused 2 evaluate --schema none.json -i same.jsonl --against grammar.jsonl --private --next-token -q
+
 # ---- vectors of others ---------------------------------------------------------------------------
 # vectors ROWS: NumPy's format, rows of two numbers.
 vectors() {
@@ -184,6 +246,11 @@ vectors 8 >a.npy
 exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --task kind --test test.jsonl --format json
 says out '"features": "imported"'
 says out '"bayes"'
+exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --next-token --format json
+cell 1 next_token_over_real >cell
+exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --next-token --format json
+[ "$(cell 1 next_token_over_real)" = "$(cat cell)" ] || fail "next tokens follow from vectors: $(cat out)"
+exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --task kind --test test.jsonl --format json
 grep -q '"probe": {$' <(sed -n '/"rows"/,$p' out) && fail "a probe without vectors of the test texts"
 refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --features-a a.npy --features-b a.npy
 says err 'a.npy has 8 rows, and real.jsonl 12 records: each record needs a row$'

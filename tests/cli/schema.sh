@@ -266,6 +266,11 @@ refused 4 inspect -n 12 -i some.jsonl --schema if.json
 
 # ---- texts of the public prompt alone ----------------------------------------------------------
 exits 0 learn -i refs.jsonl --tokens 12 --texts 20 -e 3 -o n.bias -q
+learn=(learn -i refs.jsonl --tokens 12 --texts 20 -e 3 -q --schema visit.json --category-public -o y.bias)
+refused 2 "${learn[@]}" --category-field ward --categories surgery,dentist
+says err '"dentist" is not in the schema.s enum of ward$'
+refused 2 "${learn[@]}" --category-field age --categories 30,40
+says err 'the schema has no enum of that name$'
 free=(generate -B 0 --bias n.bias -n 12 -q)
 # public_letters FILE: each text is a letter.
 public_letters() {
@@ -426,11 +431,13 @@ exits 0 "${rewrite[@]}" -o plain.jsonl
 for member in epsilon epsilon_all; do
 	same <(grep "\"$member\"" clean.receipt.json) <(grep "\"$member\"" plain.receipt.json) "a grammar changes $member"
 done
-exits 0 "${rewrite[@]}" --schema visit.json --mix average --complete -o objects.clean.jsonl
-python3 -c 'import json, sys
-for line in open(sys.argv[1]): print(json.loads(line)["text"])' objects.clean.jsonl >objects.of
-visits objects.of || fail "a rewritten text is no visit: $(cat objects.clean.jsonl)"
-exits 0 receipt verify objects.clean.receipt.json --output objects.clean.jsonl --schema visit.json
+for mix in average capped; do
+	exits 0 "${rewrite[@]}" -e 20 --schema visit.json --mix $mix --complete -o "$mix.clean.jsonl"
+	python3 -c 'import json, sys
+for line in open(sys.argv[1]): print(json.loads(line)["text"])' "$mix.clean.jsonl" >objects.of
+	visits objects.of || fail "a rewritten text is no visit: $(cat "$mix.clean.jsonl")"
+	exits 0 receipt verify "$mix.clean.receipt.json" --output "$mix.clean.jsonl" --schema visit.json
+done
 exits 0 "${rewrite[@]}" --grammar letter.gbnf --dry-run
 says out '^grammar       of each text; what it leaves no choice about is free$'
 # A run that was stopped goes on as it would have.

@@ -37,6 +37,13 @@ unserved() {
 	[ $code = "$wanted" ] || fail "cuttle serve $*: exit $code instead of $wanted: $(cat err)"
 	[ "$(wc -l <err)" = 1 ] || fail "cuttle serve $*: not one line of error: $(cat err)"
 }
+# healthy CODE ARG...: what cuttle serve health answers. A proxy in the environment has no say.
+asks=1
+"$CUTTLE" serve health --listen 127.0.0.1:1 2>&1 | grep -qE 'without libcurl|cannot be loaded' && asks=0
+[ $asks = 1 ] || echo "skipped: ${0##*/}: serve health, there is no libcurl"
+healthy() {
+	[ $asks = 0 ] || http_proxy=http://127.0.0.1:1 https_proxy=http://127.0.0.1:1 exits "$1" serve health "${@:2}"
+}
 # ended CODE NAME: the server that was begun last has ended with this code, and said nothing odd.
 ended() {
 	wait "$pid"
@@ -47,6 +54,12 @@ ended() {
 
 # ---- slow clients, who wait in the background ------------------------------------------------------
 begin slow --listen 127.0.0.1:0
+healthy 0 --listen "127.0.0.1:$port"
+healthy 0 --listen "localhost:$port"
+healthy 1 --listen "127.0.0.1:$port" --tls-cert tiny.gguf
+healthy 1 --listen unix:tiny.gguf
+healthy 2 --listen "127.0.0.1:$port/ready"
+refused 2 serve health now
 slow=$pid
 python3 "$wire" slow "$port" "$pid" >slow.told 2>&1 &
 watcher=$!
@@ -290,6 +303,9 @@ END
 	kill -TERM "$pid"
 	ended 0 tls
 	begin open --listen 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --keys keys
+	# By the name that the server knows itself by, over TLS, without a key.
+	healthy 0 --listen "0.0.0.0:$port" --tls-cert cert.pem
+	healthy 1 --listen "0.0.0.0:$port"
 	kill -INT "$pid"
 	ended 0 open
 else
@@ -298,8 +314,21 @@ fi
 
 # ---- no completions ------------------------------------------------------------------------------
 begin off --plain off --listen unix:sock
+healthy 0 --listen unix:sock
 kill -TERM "$pid"
 ended 0 off
+healthy 1 --listen unix:sock
+# Whoever is there, but is no server of ours, is not healthy.
+: >other.log
+python3 -u -m http.server --bind 127.0.0.1 0 >>other.log 2>&1 &
+servers+=($!)
+for ((tries = 0; tries < 500; tries++)); do
+	port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' other.log)
+	[ -z "$port" ] || break
+	sleep 0.02
+done
+healthy 1 --listen "127.0.0.1:$port"
+[ $asks = 0 ] || says err 'answers 404 instead of 200'
 
 wait $watcher || fail "slow: $(cat slow.told)"
 pid=$slow

@@ -8,6 +8,7 @@
 #include "measure/fields.h"
 #include "measure/mauve.h"
 #include "measure/ngrams.h"
+#include "measure/next_token.h"
 #include "measure/probe.h"
 #include "measure/samples.h"
 #include "tests/measure/measure_rows.h"
@@ -139,6 +140,15 @@ static bool try_fields(void) {
 	return ok;
 }
 
+static bool try_next_token(void) {
+	const struct next_token_text texts[2] = {{labels, 20}, {labels + 20, TEXTS - 20}};
+	struct next_token_score scores[2];
+	struct next_token_model *model = next_token_teach(texts, 2, 4);
+	const bool ok = model && next_token_measure(model, texts, 2, scores);
+	next_token_free(model);
+	return ok;
+}
+
 static void check_failures(bool (*attempt)(void)) {
 	bool ok = false;
 	int allowed = 0;
@@ -167,6 +177,7 @@ static void test_failures(void **state) {
 	check_failures(try_probe);
 	check_failures(try_texts);
 	check_failures(try_fields);
+	check_failures(try_next_token);
 }
 
 int main(void) {

@@ -152,6 +152,22 @@ static void test_pairs(void **state) {
 	assert_true(pairs_cosine(two, 2, 2, 100, 1) == -1);
 }
 
+static void test_share(void **state) {
+	(void)state;
+	const double sums[4] = {1, 3, 0, 5}, sizes[4] = {2, 4, 0, 5};
+	double width;
+	// Residuals of 9/11: -7/11, -3/11, 0, 10/11; their squares add up to 158/121.
+	assert_true(fabs(samples_share(sums, sizes, 4, &width) - 9. / 11) < 1e-15);
+	assert_true(fabs(width - SAMPLES_Z * sqrt(158. / 121 * 4 / 3) / 11) < 1e-15);
+	assert_true(samples_share(sums, sizes, 1, &width) == .5 && width == 0);
+	assert_true(isnan(samples_share(sums + 2, sizes + 2, 1, &width)) && isnan(width));
+	assert_true(isnan(samples_share(NULL, NULL, 0, &width)));
+	// Of equal sizes it is the mean, and its error that of a mean.
+	const double equal[4] = {1, 1, 1, 1};
+	assert_true(samples_share(sums, equal, 4, &width) == samples_mean(sums, 4));
+	assert_true(fabs(width - samples_half_width(sums, 4)) < 1e-15);
+}
+
 static void test_sort(void **state) {
 	(void)state;
 	uint64_t random = 9;
@@ -183,7 +199,8 @@ int main(void) {
 	    cmocka_unit_test(test_distinct), cmocka_unit_test(test_repeats),
 	    cmocka_unit_test(test_overlap),  cmocka_unit_test(test_random_texts),
 	    cmocka_unit_test(test_samples),  cmocka_unit_test(test_pairs),
-	    cmocka_unit_test(test_sort),     cmocka_unit_test(test_scratch),
+	    cmocka_unit_test(test_share),    cmocka_unit_test(test_sort),
+	    cmocka_unit_test(test_scratch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

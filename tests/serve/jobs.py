@@ -310,8 +310,16 @@ def case_sanitize():
     check(job['texts'] == 3 and job['references_uploaded'] and job['budget']['fits'], f'{job}')
     server.json('POST', f'/v1/jobs/{name}/start', 202)
     server.wait(name)
-    lines = server.ask('GET', f'/v1/jobs/{name}/results')[2].splitlines()
-    receipt = json.loads(server.ask('GET', f'/v1/jobs/{name}/receipt')[2])
+    results, receipt = (server.ask('GET', f'/v1/jobs/{name}/{route}')[2] for route in ('results', 'receipt'))
+    for file, data in (('got.jsonl', results), ('got.receipt.json', receipt)):
+        with open(file, 'wb') as to:
+            to.write(data)
+    lines, receipt = results.splitlines(), json.loads(receipt)
+    # An officer files a job's receipt like any other, while the server runs.
+    command('report', 'got.receipt.json', '--texts', 'got.jsonl', '--ledger', 'renyi', '--evidence', 'filed')
+    told = open('filed/verify.txt').read()
+    check('exit code 0: it holds' in told and 'it has the entry' in told and 'these are its bytes' in told, told)
+    check(len(open('filed/ledger.jsonl').readlines()) >= 3 and CANARY not in told, 'the ledger of a job')
     check(len(lines) == 3 and receipt['command_sha256'] == job['fingerprint'], 'sanitize')
     check(len(runs('renyi')) == 1, 'not one charge')
     server.stop()

@@ -3,6 +3,7 @@
 // a row is compared with other texts than it says, if texts and references are exchanged, if an
 // anchor is another set, or if a number of the table is not that of its column.
 #include "measure/mauve.h"
+#include "measure/next_token.h"
 #include "measure/samples.h"
 #include "measure/scratch.h"
 #include "tests/support/files.h"
@@ -541,6 +542,116 @@ static void test_noise_is_small(void **state) {
 	}
 }
 
+/* ---- next tokens ----------------------------------------------------------------------------- */
+
+enum { VOCABULARY = 12, LONGEST = 15 };
+
+/* Gives a set texts of 0 to 15 tokens. In `halves` halves of them each token follows from the one
+ * before. */
+static void add_tokens(struct text_set *set, uint64_t seed, unsigned halves) {
+	set->first = scratch_make(set->count + 1, sizeof *set->first);
+	set->ids = scratch_make(set->count * LONGEST, sizeof *set->ids);
+	for (size_t i = 0; i < set->count; i++) {
+		const bool follows = tiny_random(&seed) % 2 < halves;
+		set->first[i + 1] = set->first[i] + tiny_random(&seed) % (LONGEST + 1);
+		for (size_t t = set->first[i]; t < set->first[i + 1]; t++) {
+			const uint32_t drawn = (uint32_t)(tiny_random(&seed) % VOCABULARY);
+			set->ids[t] = follows && t > set->first[i]
+			                  ? (set->ids[t - 1] * 5 + 1 + drawn % 2) % VOCABULARY
+			                  : drawn;
+		}
+	}
+}
+
+/* Scores of all references, taught by `taught` texts of a set: begin, begin + step, ... */
+static void guess_all(const struct text_set *set, size_t begin, size_t step, size_t taught,
+                      const struct text_set *real, struct next_token_score *scores) {
+	struct next_token_text texts[MOST];
+	for (size_t i = 0; i < taught; i++) {
+		const size_t text = begin + i * step;
+		texts[i] = (struct next_token_text){set->ids + set->first[text],
+		                                    set->first[text + 1] - set->first[text]};
+	}
+	struct next_token_model *model = next_token_teach(texts, taught, VOCABULARY);
+	for (size_t i = 0; i < real->count; i++)
+		texts[i] = (struct next_token_text){real->ids + real->first[i],
+		                                    real->first[i + 1] - real->first[i]};
+	assert_true(next_token_measure(model, texts, real->count, scores));
+	next_token_free(model);
+}
+
+/* The share of tokens guessed, and bits a token, less those of `other`, in references 0, step, ..;
+ * errors behind the two. */
+static void mean_guesses(const struct next_token_score *one, const struct next_token_score *other,
+                         size_t step, double means[4]) {
+	double sums[2][MOST], sizes[MOST];
+	size_t count = 0;
+	for (size_t i = 0; i < REAL.count; i += step) {
+		sizes[count] = one[i].tokens;
+		sums[0][count] = one[i].right - (other ? other[i].right : 0);
+		sums[1][count] = one[i].bits - (other ? other[i].bits : 0);
+		count += one[i].tokens > 0;
+	}
+	for (size_t k = 0; k < 2; k++)
+		means[k] = samples_share(sums[k], sizes, count, &means[2 + k]);
+}
+
+/* Wants two neighbouring cells of a row. */
+static void assert_guesses(const struct evaluation *table, size_t row, int column,
+                           const double means[4]) {
+	for (int k = 0; k < 2; k++) {
+		assert_close(table->rows[row].cells[column + k].value, means[k]);
+		assert_close(table->rows[row].cells[column + k].error, means[2 + k]);
+	}
+}
+
+static void test_next_tokens(void **state) {
+	struct sets *sets = *state;
+	struct text_set *all[] = {&sets->real, &sets->alone, &sets->runs[0], &sets->runs[1]};
+	const struct text_set *const real = &sets->real;
+	struct next_token_score scores[4][MOST];
+	struct evaluation_input input = {
+	    .references = real, .baseline = &sets->alone, .runs = sets->runs, .run_count = 2};
+	struct evaluation table;
+	double means[4];
+	static const unsigned halves[] = {2, 1, 2, 0};
+	for (size_t i = 0; i < 4; i++) add_tokens(all[i], 90 + i, halves[i]);
+	make_table(&input, &table);
+	for (size_t i = 0; i < 4; i++) assert_true(isnan(value_of(&table, i, EVALUATION_NEXT)));
+	evaluation_free(&table);
+	input.vocabulary = VOCABULARY;
+	make_table(&input, &table);
+	// As many texts of each teach as a half of the references has.
+	guess_all(real, 1, 2, 60, real, scores[0]);
+	for (size_t i = 1; i < 4; i++) guess_all(all[i], 0, 1, 60, real, scores[i]);
+	for (size_t i = 0; i < 4; i++) {
+		mean_guesses(scores[i], NULL, i ? 1 : 2, means);
+		assert_guesses(&table, i, EVALUATION_NEXT, means);
+		mean_guesses(scores[i], scores[0], 2, means);
+		if (i) assert_guesses(&table, i, EVALUATION_NEXT_REAL, means);
+		else assert_true(isnan(value_of(&table, i, EVALUATION_NEXT_REAL)));
+		mean_guesses(scores[i], scores[1], 1, means);
+		if (i > 1) assert_guesses(&table, i, EVALUATION_NEXT_PUBLIC, means);
+		else assert_true(isnan(value_of(&table, i, EVALUATION_NEXT_PUBLIC)));
+	}
+	// The good run has texts of the references' kind, the poor one of none.
+	assert_true(value_of(&table, 2, EVALUATION_NEXT) > value_of(&table, 3, EVALUATION_NEXT));
+	assert_true(value_of(&table, 2, EVALUATION_NEXT_BITS) <
+	            value_of(&table, 3, EVALUATION_NEXT_BITS));
+	evaluation_free(&table);
+	// Texts without a token teach nothing, and there is no number of references without one.
+	memset(sets->runs[1].first, 0, (sets->runs[1].count + 1) * sizeof *real->first);
+	make_table(&input, &table);
+	guess_all(all[3], 0, 1, 60, real, scores[3]);
+	mean_guesses(scores[3], NULL, 1, means);
+	assert_guesses(&table, 3, EVALUATION_NEXT, means);
+	evaluation_free(&table);
+	memset(sets->real.first, 0, (real->count + 1) * sizeof *real->first);
+	make_table(&input, &table);
+	for (size_t i = 0; i < 4; i++) assert_true(isnan(value_of(&table, i, EVALUATION_NEXT)));
+	evaluation_free(&table);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rows),
@@ -553,6 +664,7 @@ int main(void) {
 	    cmocka_unit_test(test_sayings),
 	    cmocka_unit_test(test_answers_alone),
 	    cmocka_unit_test(test_noise_is_small),
+	    cmocka_unit_test(test_next_tokens),
 	};
 	return cmocka_run_group_tests_name("evaluation", tests, make_sets, free_sets);
 }

@@ -83,9 +83,18 @@ static bool print_learnt(FILE *file, const struct evaluation *e, const struct ev
 	return true;
 }
 
+/* Whether any row has a number in this column. */
+static bool column_has_number(const struct evaluation *e, int column) {
+	for (size_t i = 0; i < e->row_count; i++)
+		if (!isnan(e->rows[i].cells[column].value)) return true;
+	return false;
+}
+
 /* All sentences, one after the other. */
 static json_t *list_notes(const struct evaluation *e) {
 	json_t *list = json_array();
+	if (column_has_number(e, EVALUATION_NEXT))
+		(void)json_array_append_new(list, json_string(EVALUATE_NEXT));
 	for (size_t i = 0; i <= e->row_count; i++) {
 		char *text = NULL;
 		size_t size = 0;
@@ -293,13 +302,6 @@ static void print_csv(FILE *file, const struct evaluation *e, const struct evalu
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* Whether any row has a number in this column. */
-static bool column_has_number(const struct evaluation *e, int column) {
-	for (size_t i = 0; i < e->row_count; i++)
-		if (!isnan(e->rows[i].cells[column].value)) return true;
-	return false;
-}
-
 static void print_row_name(FILE *file, const struct evaluation_row *row) {
 	if (row->kind == EVALUATION_REAL || row->kind == EVALUATION_NOISY) {
 		fputs(KINDS[row->kind], file);
@@ -408,6 +410,10 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 	              EVALUATION_PERPLEXITY, EVALUATION_ENDED);
 	print_columns(file, e, "Variety: of equally many texts of each row.", EVALUATION_DISTINCT_1,
 	              EVALUATION_COSINE);
+	print_columns(file, e,
+	              EVALUATE_NEXT " Equally many texts of each row teach. ± holds the number "
+	                            "with 99 %.",
+	              EVALUATION_NEXT, EVALUATION_NEXT_PUBLIC_BITS);
 	print_columns(file, e, "Terms of the lexicon in a text: ± holds the mean with 99 %.",
 	              EVALUATION_ENTITIES, EVALUATION_ENTITIES);
 	print_columns(file, e,

@@ -145,6 +145,8 @@ static void write_report_heading(FILE *file, const struct report *report) {
 	        first->v.date, report->receipt_count, report->receipt_count == 1 ? "" : "s",
 	        report->evaluation_count, report->evaluation_count == 1 ? "" : "s",
 	        report->audit_count, report->audit_count == 1 ? "" : "s", cuttle_version());
+	for (size_t i = 0; report->stamps && i < report->stamps->count; i++)
+		put_element(file, "p class=\"bad\"", report->stamps->all[i].text);
 	if (report_contradicted(report))
 		fputs("<p class=\"bad\">An audit contradicts the guarantee. See Audits.</p>\n",
 		      file);
@@ -154,9 +156,10 @@ static void write_report_heading(FILE *file, const struct report *report) {
 		        report->unguarded, report->unguarded == 1 ? "" : "s");
 	if (report->left_out)
 		fprintf(file,
-		        "<p class=\"note\">%zu file%s left out (--publish): computed from the "
+		        "<p class=\"note\">%zu file%s left out (%s): computed from the "
 		        "references without protection.</p>\n",
-		        report->left_out, report->left_out == 1 ? " was" : "s were");
+		        report->left_out, report->left_out == 1 ? " was" : "s were",
+		        report->evidence ? "--private adds them" : "--publish");
 	fputs("</header>\n", file);
 }
 

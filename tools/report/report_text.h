@@ -42,7 +42,7 @@ struct report_group {
 	int first; /* columns of workflow/evaluate/evaluation.h */
 	int last;
 };
-enum { REPORT_GROUPS = 6 };
+enum { REPORT_GROUPS = 7 };
 extern const struct report_group report_groups[REPORT_GROUPS];
 /* Whether any row of the evaluation has a number in this column, or in any of a group. */
 bool report_column_shown(const struct report_evaluation *e, int column);

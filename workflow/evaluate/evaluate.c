@@ -35,6 +35,8 @@ static const char *name_noise_fault(const struct evaluate_request *request) {
 	if (request->features_a || request->features_b_count)
 		return "-e takes no vectors of others: a file of vectors that is wrong would tell "
 		       "about the references";
+	if (request->next_token)
+		return "-e takes no --next-token: nothing protects what is measured on real texts";
 	if (request->test)
 		return "-e takes no --test: nothing protects what is measured on real texts";
 	return common_fault(
@@ -50,7 +52,8 @@ static const char *name_schema_contradiction(const struct evaluate_request *requ
 		       "--unit-key and --insecure-seed";
 	if (request->model || request->task || request->test || request->lexicon ||
 	    request->features_a || request->features_b_count || request->equal_texts ||
-	    strcmp(request->text_field, "text") != 0 || strcmp(request->against_field, "text") != 0)
+	    request->next_token || strcmp(request->text_field, "text") != 0 ||
+	    strcmp(request->against_field, "text") != 0)
 		return "--schema compares fields, without a model. The texts of a field are a "
 		       "table of their own: without --schema, with -m MODEL --text-field NAME "
 		       "--against-field NAME";
@@ -272,6 +275,17 @@ static enum cuttle_status measure_sets(struct evaluate_state *s, const struct se
 	return status;
 }
 
+/* Tokens of all that teaches or is guessed. Test texts are of the task alone. */
+static enum cuttle_status tokenize_sets(struct evaluate_state *s,
+                                        const struct setup_model *opened) {
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; i < SETS && !status; i++) {
+		struct text_set *set = evaluate_set(s, i);
+		if (set && i != 2) status = text_set_tokenize(set, opened->model, s->error);
+	}
+	return status;
+}
+
 /* ---- references that answer through noise ---------------------------------------------------- */
 
 /* The fingerprint of the command: of the model, all public texts and all numbers, and not of the
@@ -417,6 +431,8 @@ enum cuttle_status evaluate_run(const struct evaluate_request *request,
 	if (!status) status = read_sets(&s);
 	if (!status) status = check_meetings(&s);
 	if (!status) status = import_vectors(&s);
+	struct cuttle_model_info info;
+	cuttle_model_describe(opened->model, &info);
 	const struct evaluation_input input = {.references = &s.references,
 	                                       .baseline = request->baseline ? &s.baseline : NULL,
 	                                       .runs = s.runs,
@@ -424,9 +440,11 @@ enum cuttle_status evaluate_run(const struct evaluate_request *request,
 	                                       .test = request->test ? &s.test : NULL,
 	                                       .lexicon = s.lexicon,
 	                                       .lexicon_size = s.lexicon_size,
+	                                       .vocabulary = request->next_token ? info.vocab : 0,
 	                                       .noise = asks ? &noise : NULL};
 	if (!status && asks) status = open_ballot(&s, &input, opened->sha256);
 	if (!status) status = measure_sets(&s, opened);
+	if (!status && request->next_token) status = tokenize_sets(&s, opened);
 	if (!status) status = evaluation_make(&input, evaluation, error);
 	if (status) evaluation_free(evaluation);
 	for (size_t i = 0; i < SETS; i++) {

@@ -61,6 +61,7 @@ struct evaluate_request {
 	const uint64_t *seed;
 	bool overwrite;   /* a journal of another command may go */
 	bool equal_texts; /* texts of a run may stand in the references */
+	bool next_token;  /* next tokens of the references are guessed */
 	bool lock;        /* keep texts out of swap */
 };
 
@@ -68,8 +69,9 @@ struct evaluate_request {
 void evaluate_default(struct evaluate_request *request);
 
 /* USAGE: privacy is unsaid, one of --task and --test stands alone, or vectors are not given for
- * each file; an epsilon with public references, without a ledger or with vectors; a ledger without
- * an epsilon; beside a schema what is of texts, of a model or of noise, or a file that is no JSONL.
+ * each file; an epsilon with public references, without a ledger, with vectors or next tokens; a
+ * ledger without an epsilon; beside a schema what is of texts, of a model or of noise, or a file
+ * that is no JSONL.
  */
 enum cuttle_status evaluate_check(const struct evaluate_request *request,
                                   struct cuttle_error *error);

@@ -46,6 +46,15 @@ const struct evaluation_column evaluation_columns[EVALUATION_COLUMNS] = {
     [EVALUATION_PROBE] = {"probe", "probe accuracy", EVALUATION_DEVIATION, 3},
     [EVALUATION_NEAR_LENGTH] = {"tokens_near", "tokens, clamped", EVALUATION_HALF_WIDTH, 1},
     [EVALUATION_NEAR_LOSS] = {"loss_near", "-ln P, clamped", EVALUATION_HALF_WIDTH, 3},
+    [EVALUATION_NEXT] = {"next_token", "next token", EVALUATION_HALF_WIDTH, 4},
+    [EVALUATION_NEXT_BITS] = {"next_token_bits", "bits", EVALUATION_HALF_WIDTH, 3},
+    [EVALUATION_NEXT_REAL] = {"next_token_over_real", "over real", EVALUATION_HALF_WIDTH, 4},
+    [EVALUATION_NEXT_REAL_BITS] = {"next_token_bits_over_real", "bits over real",
+                                   EVALUATION_HALF_WIDTH, 3},
+    [EVALUATION_NEXT_PUBLIC] = {"next_token_over_public", "over public prompt",
+                                EVALUATION_HALF_WIDTH, 4},
+    [EVALUATION_NEXT_PUBLIC_BITS] = {"next_token_bits_over_public", "bits over public prompt",
+                                     EVALUATION_HALF_WIDTH, 3},
     [EVALUATION_PROBE_RECALL] = {"probe_recall", "probe recall", EVALUATION_DEVIATION, 3},
 };
 
@@ -678,6 +687,7 @@ enum cuttle_status evaluation_make(const struct evaluation_input *input,
 		if (!status) status = measure_entities(&e, i);
 	}
 	if (!status) status = measure_tasks(&e);
+	if (!status) status = evaluator_next(&e);
 	// Histograms hold clean counts of the references, and edges that follow from them.
 	if (!status && !input->noise) status = make_histograms(&e);
 	mauve_points_free(&e.points);

@@ -23,6 +23,12 @@
 	"PRIVATE: a run says NOT PRIVATE, so its numbers may tell of the references that it was "  \
 	"drawn from. Keep the table where they are; do not publish it."
 
+/* What the numbers of next tokens are, in each form of the table but CSV. */
+#define EVALUATE_NEXT                                                                              \
+	"Next tokens of the references, guessed by a small model that the texts taught: an "       \
+	"interpolated 4-gram (Witten-Bell) with a cache, over the tokens of the model. It is no "  \
+	"BERT: compare rows of this table, not with accuracies of papers."
+
 enum {
 	EVALUATE_FORMAT = 1,     /* the number in the member "evaluation" of the JSON */
 	EVALUATION_LEAST = 4,    /* texts of a file, at least: halves of two */
@@ -64,6 +70,14 @@ enum {
 	// These two are numbers of references that answer through noise, and the same of texts.
 	EVALUATION_NEAR_LENGTH, /* mean of min(tokens, 512), clamped around the runs' mean */
 	EVALUATION_NEAR_LOSS,   /* mean of -ln P of a token, clamped likewise */
+	// Next tokens of references, guessed by a small model that the texts taught: a 4-gram with
+	// a cache (measure/next_token.h). Differences are on the same references.
+	EVALUATION_NEXT,             /* share of tokens guessed */
+	EVALUATION_NEXT_BITS,        /* mean of -log2 P of a token */
+	EVALUATION_NEXT_REAL,        /* the share, less that of real against real */
+	EVALUATION_NEXT_REAL_BITS,   /* the same of bits: more is worse */
+	EVALUATION_NEXT_PUBLIC,      /* the share, less that of the public prompt alone */
+	EVALUATION_NEXT_PUBLIC_BITS, /* the same of bits */
 	EVALUATION_COLUMNS
 };
 
@@ -133,10 +147,12 @@ struct evaluation {
 	size_t unreadable; /* records of the references without a text */
 	size_t clusters;   /* of MAUVE */
 	size_t axes;       /* that the vectors were reduced to */
-	size_t compared;   /* texts of a row that distinct, repeats, copies and cosine look at */
-	size_t classes;    /* different labels; 0 = no task */
-	size_t tested;     /* texts that the task is tested on */
-	double commonest;  /* share of them that has the commonest label */
+	/* Texts of a row that distinct, repeats, copies and cosine look at, and that teach next
+	 * tokens. */
+	size_t compared;
+	size_t classes;   /* different labels; 0 = no task */
+	size_t tested;    /* texts that the task is tested on */
+	double commonest; /* share of them that has the commonest label */
 	struct evaluation_histogram histograms[EVALUATION_HISTOGRAMS];
 };
 
@@ -177,6 +193,9 @@ struct evaluation_input {
 	const struct text_set *test; /* of the task, with labels; NULL = no task */
 	const char *lexicon;         /* terms, one a line; NULL = none */
 	size_t lexicon_size;         /* bytes */
+	/* Next tokens are guessed, of sets that hold tokens (text_set_tokenize), all below this; 0
+	 * = they are not. */
+	uint32_t vocabulary;
 	/* The references, which text_set_read_all read, answer through it alone; then only numbers
 	 * that follow from its answers and from the other sets are made. NULL = they are read. */
 	const struct evaluation_noise *noise;

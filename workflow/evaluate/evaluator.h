@@ -55,4 +55,7 @@ void evaluator_count(const struct evaluator *e, const struct text_view *view, ui
  * the references vote for them. Sets cells and pairs. NOMEM, or what the input's `ask` answers. */
 enum cuttle_status evaluator_noisy(struct evaluator *e);
 
+/* Cells of next tokens, where the input asks for them. All rows are set up. NOMEM. */
+enum cuttle_status evaluator_next(struct evaluator *e);
+
 #endif

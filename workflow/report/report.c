@@ -496,7 +496,7 @@ static enum cuttle_status add_audit(struct report *report, const char *path,
 		return refuse_reported_member(path, "audit", member, error);
 	const enum cuttle_status status = check_stamp(path, document, error);
 	if (status) return status;
-	if (audit->contradicts && report->publish)
+	if (audit->contradicts && report->publish && (audit->is_private || !report->evidence))
 		return io_fail(error, CUTTLE_LEDGER,
 		               "%s contradicts the guarantee: nothing of it may be published",
 		               path);
@@ -549,7 +549,7 @@ static enum cuttle_status add_report_files(struct report *report,
 
 enum cuttle_status report_make(const struct report_request *request, struct report *report,
                                struct cuttle_error *error) {
-	*report = (struct report){.publish = request->publish};
+	*report = (struct report){.publish = request->publish, .evidence = request->evidence};
 	if (request->file_count > REPORT_FILES)
 		return io_fail(error, CUTTLE_USAGE, "at most %d files", REPORT_FILES);
 	if (request->dataset && !request->ledger)

@@ -45,6 +45,8 @@ struct report_request {
 	const char *dataset; /* in it; NULL = those of the receipts */
 	const char *key;     /* the public key that must have signed all receipts; NULL = any */
 	bool publish;        /* private evaluations and audits are left out */
+	bool evidence;       /* for a folder of evidence (workflow/report/dossier.h): a public audit
+	                        that contradicts is shown, whatever `publish` is */
 };
 
 struct report_receipt {
@@ -113,6 +115,8 @@ struct report {
 	size_t left_out;  /* private files, of which nothing is here */
 	size_t unguarded; /* private files that are here */
 	bool publish;
+	bool evidence;                      /* it is a page of a folder of evidence */
+	const struct promise_lines *stamps; /* what stands over each page of it; NULL = nothing */
 	char given[REPORT_FILES]
 	          [HASH_TEXT]; /* [given_count] of all files, also of those left out */
 	size_t given_count;
