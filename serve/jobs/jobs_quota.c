@@ -95,7 +95,9 @@ struct standing {
 /* Of a job whose references arrive, what arrives counts. */
 static enum cuttle_status add_standing(void *user, const struct store_job *row) {
 	struct standing *standing = user;
-	if (!store_state_ended(row->state) && !jobs_find_upload(standing->jobs, row->id))
+	const struct jobs_upload *at = standing->jobs->uploads;
+	while (at && strcmp(at->id, row->id) != 0) at = at->next;
+	if (!at && !store_state_ended(row->state))
 		standing->bytes += vault_size(&standing->jobs->vault, row->id);
 	return CUTTLE_OK;
 }
