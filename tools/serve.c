@@ -15,7 +15,7 @@
 //     serve/http/http_check.c           what can be read in two ways is refused, and its connection
 //                                       ends
 //     serve/http/keys.c                 a key that was right before is recalled by a keyed hash
-//     serve/http/http_work.c            else the disk thread hashes it, while the connection waits
+//     serve/http/http_work.c            else the hasher hashes it, while the connection waits
 //   serve/http/http.c                   the body, counted; then the route answers:
 //     serve/http/http_state.c           /health, /ready, /metrics: at once
 //     serve/http/http_work.c            a slow route, or an upload piece by piece: on the disk

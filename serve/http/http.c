@@ -277,7 +277,9 @@ static bool prepare_server(struct http_server *server, const struct http_params 
 	(void)sodium_bin2hex(server->name, sizeof server->name, name, sizeof name);
 	server->params = *params;
 	(void)pthread_mutex_init(&server->lock, NULL);
-	(void)pthread_cond_init(&server->wake, NULL);
+	(void)pthread_cond_init(&server->disk.wake, NULL);
+	(void)pthread_cond_init(&server->hasher.wake, NULL);
+	server->disk.server = server->hasher.server = server;
 	(void)pthread_cond_init(&server->finished, NULL);
 	server->table_count = params->table_count + 1;
 	server->tables = calloc(server->table_count, sizeof *server->tables);
@@ -289,6 +291,10 @@ static bool prepare_server(struct http_server *server, const struct http_params 
 	return true;
 }
 
+static void begin_line(struct http_line *line) {
+	line->runs = pthread_create(&line->thread, NULL, http_line_thread, line) == 0;
+}
+
 enum cuttle_status http_start(const struct http_params *params, struct http_server **out,
                               struct cuttle_error *error) {
 	*out = NULL;
@@ -298,11 +304,11 @@ enum cuttle_status http_start(const struct http_params *params, struct http_serv
 	if (!server) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!prepare_server(server, params)) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
-		server->has_disk =
-		    pthread_create(&server->disk, NULL, http_disk_thread, server) == 0;
+		begin_line(&server->disk);
+		begin_line(&server->hasher);
 		server->has_watch =
 		    pthread_create(&server->watch, NULL, http_watch_thread, server) == 0;
-		if (!server->has_disk || !server->has_watch)
+		if (!server->disk.runs || !server->hasher.runs || !server->has_watch)
 			status = io_fail(error, CUTTLE_INTERNAL, "no thread can be started");
 	}
 	if (!status) status = start_daemon(server, error);
@@ -342,16 +348,20 @@ void http_stop(struct http_server **out) {
 	// first finish what they have; from then on nothing is handed over and nobody suspends.
 	(void)pthread_mutex_lock(&server->lock);
 	server->ending = true;
-	(void)pthread_cond_signal(&server->wake);
+	(void)pthread_cond_signal(&server->disk.wake);
+	(void)pthread_cond_signal(&server->hasher.wake);
 	while (server->waiters) (void)pthread_cond_wait(&server->finished, &server->lock);
 	(void)pthread_mutex_unlock(&server->lock);
-	if (server->has_disk) (void)pthread_join(server->disk, NULL);
+	// Behind a key comes what it asked for.
+	if (server->hasher.runs) (void)pthread_join(server->hasher.thread, NULL);
+	if (server->disk.runs) (void)pthread_join(server->disk.thread, NULL);
 	(void)http_drain(server, 1);
 	if (server->daemon) mhd.stop_daemon(server->daemon);
 	if (server->has_watch) (void)pthread_join(server->watch, NULL);
 	streams_free(&server->streams);
 	(void)pthread_mutex_destroy(&server->lock);
-	(void)pthread_cond_destroy(&server->wake);
+	(void)pthread_cond_destroy(&server->disk.wake);
+	(void)pthread_cond_destroy(&server->hasher.wake);
 	(void)pthread_cond_destroy(&server->finished);
 	free(server->counts);
 	free(server->tables);

@@ -12,10 +12,10 @@
 //     static const struct http_route ROUTES[] = {
 //         {.method = "GET", .pattern = "/health", .answer = answer_health}};
 //
-// There are three threads here. The HTTP thread never blocks: it calls `answer` of a route that
-// answers at once. The disk thread calls all functions of other routes, one at a time, and hashes
-// keys. The watch thread closes connections that take too long, and sends keep-alives. And each
-// `answer` of a route that may wait gets a thread of its own, so that it holds up nobody.
+// There are four threads here. The HTTP thread never blocks: it calls `answer` of a route that
+// answers at once. The disk thread calls all functions of other routes, one at a time. The hasher
+// hashes keys. The watch thread closes connections that take too long, and sends keep-alives. And
+// each `answer` of a route that may wait gets a thread of its own, so that it holds up nobody.
 #ifndef CUTTLE_SERVE_HTTP_HTTP_H
 #define CUTTLE_SERVE_HTTP_HTTP_H
 

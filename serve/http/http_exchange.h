@@ -25,6 +25,7 @@ enum {
 	HTTP_LEFT_S = 2,               /* seconds for what somebody sent who has left */
 	HTTP_RATE = 10 << 10,          /* bytes a second of an upload or a large reply, at least */
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
+	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
 	HTTP_CONNECTIONS = 600,        /* at once */
 	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once */
 	HTTP_MEMORY =
@@ -115,7 +116,7 @@ struct http_exchange {
 	struct http_reply reply;
 	struct http_later later;
 	enum http_work work;
-	struct http_exchange *next; /* in the disk thread's queue */
+	struct http_exchange *next; /* in the queue of a thread */
 };
 
 /* How often a route was answered with a code. */
@@ -132,6 +133,16 @@ struct http_waiter {
 	struct http_waiter *next;
 };
 
+/* A thread, and what waits for it. */
+struct http_line {
+	struct http_server *server;
+	struct http_exchange *first, *last;
+	struct http_exchange *now; /* whose key is hashed, of the hasher; NULL = none */
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool runs; /* it was made */
+};
+
 struct http_server {
 	struct http_params params;
 	struct http_table *tables; /* [table_count] the server's own first */
@@ -142,18 +153,17 @@ struct http_server {
 	atomic_size_t open; /* exchanges */
 
 	pthread_mutex_t lock; /* of the lists here */
-	pthread_cond_t wake;  /* of the disk thread */
 	struct watched *connections;
-	struct http_exchange *first, *last; /* queue of the disk thread */
+	struct http_line disk;   /* slow routes and uploads */
+	struct http_line hasher; /* keys that were not right before */
 	char log[HTTP_LOG];
 	size_t logged;
 	bool ending; /* all threads end once nothing is to do */
-	unsigned keys_waiting;
 	struct http_waiter *waiters;
 	pthread_cond_t finished; /* the last of them has ended */
 
-	bool has_disk, has_watch; /* the threads run */
-	pthread_t disk, watch;
+	bool has_watch; /* the thread runs */
+	pthread_t watch;
 
 	char name[13]; /* hex digits, of this process alone; the names of requests begin so */
 
@@ -163,7 +173,7 @@ struct http_server {
 	size_t count_number;
 };
 
-/* http_work.c: hands the exchange to the disk thread, or one of its own; its connection is
+/* http_work.c: hands the exchange to the thread for it, or one of its own; its connection is
  * suspended. Where that thread has ended, the reply is a 503 at once. Where too many wait it is a
  * 429. */
 void http_hand_over(struct http_exchange *x, enum http_work work);
@@ -171,7 +181,10 @@ void http_hand_over(struct http_exchange *x, enum http_work work);
 void http_sleep(struct http_exchange *x);
 void http_wake(struct http_exchange *x);
 void http_exchange_free(struct http_exchange *x);
-void *http_disk_thread(void *server);
+/* Takes what waits in a line until the server ends. */
+void *http_line_thread(void *line);
+/* Whether one more key may wait to be hashed, of all and of this address. */
+bool http_key_has_place(const struct http_exchange *x);
 
 /* http_request.c: the first look at a request: it sets phase BODY, KEY or REFUSED. */
 void http_judge(struct http_exchange *x, const char *method, const char *version);

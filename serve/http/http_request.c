@@ -168,15 +168,6 @@ void http_judge_key(struct http_exchange *x) {
 	else refuse_key(x);
 }
 
-/* Leave to hash one more key. */
-static bool take_turn(struct http_server *server) {
-	(void)pthread_mutex_lock(&server->lock);
-	const bool room = server->keys_waiting < HTTP_KEYS_WAITING;
-	server->keys_waiting += room;
-	(void)pthread_mutex_unlock(&server->lock);
-	return room;
-}
-
 static void judge_caller(struct http_exchange *x, const char *authorization) {
 	struct keys *const keys = x->server->params.keys;
 	const char *const token = authorization ? http_bearer(authorization) : NULL;
@@ -185,9 +176,9 @@ static void judge_caller(struct http_exchange *x, const char *authorization) {
 		judge_call(x);
 	} else if (token && keys_recall(keys, token, &x->holder)) {
 		judge_holder(x);
-	} else if (!token) {
+	} else if (!token || keys_wrong(keys, token)) {
 		refuse_key(x);
-	} else if (take_turn(x->server)) {
+	} else if (http_key_has_place(x)) {
 		x->phase = PHASE_KEY;
 		http_hand_over(x, WORK_KEY);
 	} else {

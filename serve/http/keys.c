@@ -18,6 +18,7 @@
 enum {
 	FILE_MOST = 1 << 20, /* bytes of a file of keys */
 	RECALLED = 256,      /* keys that are recalled, at most */
+	WRONG = 64,          /* wrong ones, likewise */
 	SECRET_BYTES = 32,   /* random bytes of a secret */
 	LOCK_TRIES = 1000,   /* of a file that another process writes */
 	LOCK_PAUSE_NS = 10000000
@@ -42,8 +43,11 @@ struct keys {
 	pthread_mutex_t lock; /* of all below */
 	struct key_line *lines;
 	size_t count;
+	uint64_t reads; /* how often the file was read */
 	struct recalled recalled[RECALLED];
 	size_t recalled_count, recalled_next;
+	unsigned char wrong[WRONG][crypto_generichash_BYTES]; /* tokens that were not */
+	size_t wrong_count, wrong_next;
 	unsigned char secret[crypto_generichash_KEYBYTES]; /* ends with the process */
 	char nobody[crypto_pwhash_STRBYTES];               /* hash of a secret that nobody has */
 };
@@ -181,7 +185,9 @@ enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error) {
 	free(keys->lines);
 	keys->lines = lines;
 	keys->count = count;
+	keys->reads++;
 	keys->recalled_count = keys->recalled_next = 0;
+	keys->wrong_count = keys->wrong_next = 0;
 	(void)pthread_mutex_unlock(&keys->lock);
 	return CUTTLE_OK;
 }
@@ -288,17 +294,37 @@ static bool recall_token(struct keys *keys, const char *token, const char *hash)
 	return true;
 }
 
+/* Keeps a token that is not right. Under the lock. */
+static void note_wrong(struct keys *keys, const char *token) {
+	digest_token(keys, token, keys->wrong[keys->wrong_next]);
+	keys->wrong_next = (keys->wrong_next + 1) % WRONG;
+	if (keys->wrong_count < WRONG) keys->wrong_count++;
+}
+
+bool keys_wrong(struct keys *keys, const char *token) {
+	unsigned char digest[crypto_generichash_BYTES];
+	bool found = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	digest_token(keys, token, digest);
+	for (size_t i = 0; i < keys->wrong_count && !found; i++)
+		found = sodium_memcmp(digest, keys->wrong[i], sizeof digest) == 0;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return found;
+}
+
 bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder) {
 	char hash[crypto_pwhash_STRBYTES];
 	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
 	(void)pthread_mutex_lock(&keys->lock);
 	const size_t line = find_line(keys, token);
 	const bool known = line < keys->count;
+	const uint64_t reads = keys->reads;
 	memcpy(hash, known ? keys->lines[line].hash : keys->nobody, sizeof hash);
 	(void)pthread_mutex_unlock(&keys->lock);
 	bool right = crypto_pwhash_str_verify(hash, secret, strlen(secret)) == 0 && known;
 	(void)pthread_mutex_lock(&keys->lock);
 	if (right) right = recall_token(keys, token, hash);
+	else if (keys->reads == reads) note_wrong(keys, token);
 	(void)pthread_mutex_unlock(&keys->lock);
 	return right && keys_recall(keys, token, holder);
 }

@@ -6,7 +6,7 @@
 // word is as in a URL: "ward%207".
 // Secrets pass through; they are never kept or logged. How: to check a key takes a tenth of a
 // second and 64 MiB (Argon2id), on purpose. So keys_recall knows the keys that were right before,
-// by a keyed hash that ends with the process; the disk thread calls keys_verify for others, and an
+// by a keyed hash that ends with the process; the hasher calls keys_verify for others, and an
 // unknown ID costs the same.
 #ifndef CUTTLE_SERVE_HTTP_KEYS_H
 #define CUTTLE_SERVE_HTTP_KEYS_H
@@ -49,6 +49,8 @@ enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error);
 
 /* Whether this token was right before, since the file was read. Any thread; quick. */
 bool keys_recall(struct keys *keys, const char *token, struct keys_holder *holder);
+/* Whether this token was found wrong, since the file was read. Of the last few alone; quick. */
+bool keys_wrong(struct keys *keys, const char *token);
 /* Whether this token is right. Slow; one thread at a time. */
 bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder);
 /* Whether the file, as it was last read, still has this key, and it may what it might. Any thread;
