@@ -172,9 +172,9 @@ struct http_table {
 	/* Adds lines to /metrics, by http_metric; may be NULL. HTTP thread: it may not block. Must
 	 * not show what a private job does before it ends. */
 	void (*metrics)(void *user, struct http_metrics *metrics);
-	/* Whether this part can serve: NULL, or a word such as "loading" for /ready's 503. HTTP
-	 * thread; may be NULL. */
-	const char *(*ready)(void *user);
+	/* Whether this part can serve: NULL, or a word such as "no_ledger" for /ready's 503. It
+	 * adds members to `parts`, what is looked at and how it is. HTTP thread; may be NULL. */
+	const char *(*ready)(void *user, json_t *parts);
 };
 
 /* A line `name{labels} value` of /metrics; labels without braces, NULL = none. */

@@ -203,6 +203,7 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 		refuse_form(x, "the method is none of GET, HEAD, POST, PUT, DELETE and OPTIONS");
 	} else if (x->server->stopping) {
 		x->reply.close = true;
+		http_add(&x->reply, "Retry-After", "10");
 		http_fail(&x->reply, 503, "server_error", "stopping", NULL,
 		          "the server is stopping");
 		refuse_call(x);

@@ -73,8 +73,9 @@ enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttl
 struct jobs_caller;
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
                                   const struct jobs_caller *caller, struct cuttle_error *error);
-/* Whether the ledger's file is there, and may be read and written. It never waits. */
-bool jobs_has_ledger(const struct jobs *jobs);
+/* Whether private jobs can be served: NULL, or "no_ledger", "no_model", "disk_full" or "no_trail".
+ * Adds the members ledger, model, disk and trail to `parts`. It never waits. */
+const char *jobs_ready(const struct jobs *jobs, json_t *parts);
 
 /* Who asks. */
 struct jobs_caller {

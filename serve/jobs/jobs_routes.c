@@ -44,7 +44,7 @@ static void answer_fault(struct http_reply *reply, const struct jobs_fault *faul
 	                   : fault->status == 429 ? "rate_limit_error"
 	                   : fault->status >= 500 ? "server_error"
 	                                          : "invalid_request_error";
-	if (fault->status == 429) http_add(reply, "Retry-After", "60");
+	if (fault->status == 429 || fault->status == 503) http_add(reply, "Retry-After", "60");
 	http_fail(reply, fault->status, type, fault->code, *fault->param ? fault->param : NULL,
 	          "%s", fault->message);
 }
@@ -269,9 +269,8 @@ static void add_metrics(void *user, struct http_metrics *metrics) {
 		}
 }
 
-/* Without its ledger a server can begin no job. */
-static const char *find_missing(void *user) {
-	return jobs_has_ledger(user) ? NULL : "no_ledger";
+static const char *find_missing(void *user, json_t *parts) {
+	return jobs_ready(user, parts);
 }
 
 static const struct http_route ROUTES[] = {

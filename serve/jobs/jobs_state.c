@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Numbers of events: jobs.h. */
+enum { LEAST_ROOM = 256 << 10 }; /* bytes of a disk that is not full */
 enum { EVENT_QUEUED = 1, EVENT_FIRST = 2, EVENT_END = JOBS_LAST_EVENT };
 
 bool jobs_refuse(struct jobs_fault *fault, unsigned status, const char *code, const char *param,
@@ -123,11 +125,36 @@ enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttl
 }
 
 /* The file may not be opened here: to close it would take SQLite's locks away. */
-bool jobs_has_ledger(const struct jobs *jobs) {
+static bool has_ledger(const char *path) {
 	struct stat state;
-	const char *const path = jobs->options.ledger;
 	return stat(path, &state) == 0 && S_ISREG(state.st_mode) && state.st_size > 0 &&
 	       access(path, R_OK | W_OK) == 0;
+}
+
+/* Whether an entry of the trail and a change of the list have room. */
+static bool has_room(const char *folder) {
+	struct statvfs system;
+	return statvfs(folder, &system) != 0 ||
+	       (uint64_t)system.f_bavail * system.f_frsize >= LEAST_ROOM;
+}
+
+const char *jobs_ready(const struct jobs *jobs, json_t *parts) {
+	const struct {
+		const char *part, *bad, *word;
+		bool good;
+	} looks[] = {
+	    {"ledger", "missing", "no_ledger", has_ledger(jobs->options.ledger)},
+	    {"model", "missing", "no_model", access(jobs->options.model, R_OK) == 0},
+	    {"disk", "full", "disk_full", has_room(jobs->options.state)},
+	    {"trail", "not_written", "no_trail", !jobs->stuck},
+	};
+	const char *word = NULL;
+	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+		const char *is = looks[i].good ? "ok" : looks[i].bad;
+		(void)json_object_set_new(parts, looks[i].part, json_string(is));
+		if (!word && !looks[i].good) word = looks[i].word;
+	}
+	return word;
 }
 
 bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {

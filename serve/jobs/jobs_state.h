@@ -45,6 +45,7 @@ struct jobs {
 	struct trail_head told;       /* the newest entry of the list */
 	struct trail_head telling;    /* the newest of the step under way */
 	uint64_t in_trail;            /* number of the trail\'s last entry */
+	atomic_bool stuck;            /* the trail could not be written when it was last tried */
 	bool behind;                  /* the list may have entries that the trail has not */
 	char *trail_path;             /* STATE/trail.jsonl; owned */
 	struct trail_copy copy;

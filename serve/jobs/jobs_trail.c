@@ -170,6 +170,7 @@ static enum cuttle_status write_trail(struct jobs *jobs, struct cuttle_error *er
 	if (!status && lines.size)
 		status = trail_append(jobs->trail, lines.text, lines.size, error);
 	free(lines.text);
+	jobs->stuck = status != CUTTLE_OK;
 	if (status) return status;
 	jobs->behind = false;
 	jobs->in_trail = (uint64_t)lines.last;

@@ -202,8 +202,11 @@ def case_edited():
     os.rename(TRAIL, 'away')
     server.create(PLAN, 'd', wanted=201)
     server.error('POST', '/v1/jobs', 500, 'internal', {'type': 'generate', 'dataset': 'notes', 'plan': PLAN}, headers={'Idempotency-Key': 'e'})
+    server.json('GET', '/ready', 503)
+    check(server.json('GET', '/ready', 503)['status'] == 'no_trail', 'a server that can do nothing is ready')
     os.rename('away', TRAIL)
     server.create(PLAN, 'e')
+    server.json('GET', '/ready', 200)
     server.stop()
     check('nothing more is done until this is' in open('log').read(), 'nobody is told')
     check(len(told('create')) == 5, f'{told("create")}')
@@ -363,6 +366,7 @@ def case_full():
             status, _, data = server.ask('GET', f'/v1/jobs/{done}/results')
             check(status in (200, 507), f'{status}: {data[:200]}')
             refusals += status == 507
+        check(server.json('GET', '/ready', 503)['disk'] == 'full', 'a full disk is not told')
         check(refusals > 20, f'a full disk refuses {refusals} of 40')
         fetched = 40 - refusals
         server.json('POST', f'/v1/jobs/{waits}/start', 507)
