@@ -20,8 +20,9 @@
 // be written, the list still has the entry. But nothing more is done before it is in the trail: a
 // disk that is full refuses the next request, and loses nothing.
 //
-// The events: serve_begin, serve_end, trail_restored; key_add, key_change, key_remove; of a job
-// create, upload, start, cancel, fetch, remove, and end, once for each job that has ended.
+// The events: serve_begin, serve_end, trail_restored, ledger_restored; key_add, key_change,
+// key_remove; of a job create, upload, start, cancel, fetch, remove, and end, once for each job
+// that has ended.
 #ifndef CUTTLE_SERVE_JOBS_JOBS_TRAIL_H
 #define CUTTLE_SERVE_JOBS_JOBS_TRAIL_H
 

@@ -24,7 +24,7 @@ for unfit in '--sign no.key' --trail-restored '--trail-copy -'; do
 	says err "${unfit%% *} needs --state FOLDER"
 done
 
-cases=(story edited signed full "killed 6")
+cases=(story edited signed restored full "killed 6")
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/killed 6/killed 60}")
 for case in "${cases[@]}"; do
 	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1

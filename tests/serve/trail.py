@@ -272,6 +272,39 @@ def case_signed():
     no_canary('state', RUN, 'log')
 
 
+def case_restored():
+    """A ledger is backed up while a server runs. Put back, it is missed, and who takes it is told with what it lacks."""
+    make_ledger()
+    server = Server()
+    first = server.queue(PLAN, 'first', 12)
+    server.wait(first)
+    told_copy = command('ledger', 'backup', '--ledger', 'ledger', '-o', 'copy')
+    second = server.queue(LONG, 'second', 30)
+    for number in range(6):
+        command('ledger', 'backup', '--ledger', 'ledger', '-o', f'copy-{number}')
+        check('each as it was written' in command('ledger', 'verify', '--ledger', f'copy-{number}'), 'a copy is damaged')
+    server.wait(second)
+    server.stop()
+    head = re.search('[0-9a-f]{64}', told_copy).group(0)
+    command('ledger', 'verify', '--ledger', 'ledger', '--head', head)
+    lost = [json.loads(entry)['hash'] for entry in command('ledger', 'export', '--ledger', 'ledger').splitlines()]
+    lost = lost[lost.index(head) + 1:]
+    for ending in ('', '-wal', '-shm'):
+        if os.path.exists('ledger' + ending):
+            os.unlink('ledger' + ending)
+    shutil.copy('copy', 'ledger')
+    why = refused()
+    check('lacks 2 entries' in why and '--ledger-restored' in why, why)
+    Server('--ledger-restored').stop()
+    missing = [entry['missing'] for entry in told('ledger_restored')]
+    check(len(missing) == 1 and set(missing[0]) <= set(lost) and lost[-1] in missing[0] and second in missing[0].values(), f'{missing}, lost {lost}')
+    server = Server()
+    check(server.json('GET', f'/v1/jobs/{second}', 200)['charge_lost'] and 'charge_lost' not in server.json('GET', f'/v1/jobs/{first}', 200), 'not the lost one')
+    server.stop()
+    check(len(told('ledger_restored')) == 1, 'it is told again')
+    verify()
+
+
 def case_killed():
     """Killed anywhere, a server has told each thing once: a job's creation, upload, start, end and removal."""
     make_ledger()
