@@ -121,6 +121,7 @@ static enum cuttle_status serve_clients(struct server *server, const struct serv
 	                                   .table_count = count,
 	                                   .keys = server->keys,
 	                                   .listening = &server->listening,
+	                                   .proxy = request->proxy,
 	                                   .quiet = request->quiet};
 	const enum cuttle_status status = http_start(&params, &server->http, error);
 	if (status) {

@@ -45,8 +45,10 @@
 #include "serve/http/health.h"
 #include "serve/http/keys.h"
 #include "serve/jobs/trail_check.h"
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,7 @@ struct serve_values {
 	const char *certificate; /* path */
 	const char *secret;      /* path */
 	struct option_list hosts;    /* more names of this server */
+	const char *proxy;           /* address, or "unix"; NULL = none */
 	struct option_list datasets; /* key: that it may use; none = all */
 	const char *name;            /* of the model; NULL = from its file */
 	const char *state;           /* folder for private jobs; NULL = there are none */
@@ -97,6 +100,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "host", SERVE(hosts), .argument = "NAME",
 	 .help = "another name by which clients call this server, as behind a proxy; may be given "
 	         "several times"},
+	{.name = "trusted-proxy", SERVE(proxy), .argument = "ADDRESS",
+	 .help = "connections from this address are of a proxy: the audit trail has the client's "
+	         "address, as its Forwarded or X-Forwarded-For says, and connections are limited "
+	         "by key. \"unix\" is who connects to a Unix socket"},
 	{.name = "dataset", SERVE(datasets), .argument = "NAME",
 	 .help = "key: it may use and see this data set alone (default: all); may be given several "
 	         "times"},
@@ -279,6 +286,12 @@ static const char *find_serve_fault(const struct serve_values *values) {
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
 	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
+	unsigned char address[sizeof(struct in6_addr)];
+	if (values->proxy && strcmp(values->proxy, "unix") != 0 &&
+	    inet_pton(AF_INET, values->proxy, address) != 1 &&
+	    inet_pton(AF_INET6, values->proxy, address) != 1)
+		return "--trusted-proxy must be an address such as 127.0.0.1 or ::1, or unix";
+	if (values->proxy && !values->keys) return "--trusted-proxy needs --keys FILE";
 	for (size_t i = 0; i < values->hosts.count; i++)
 		if (!is_host_name(values->hosts.texts[i]))
 			return "--host must be a name such as cuttle.example or [::1], without "
@@ -382,6 +395,7 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	                                      .slots = (uint32_t)values->slots,
 	                                      .context = (uint32_t)values->context,
 	                                      .bias = bias.vector ? &told : NULL,
+	                                      .proxy = values->proxy,
 	                                      .quiet = values->quiet,
 	                                      .jobs = jobs ? &private_jobs : NULL,
 	                                      .listening = tell_address};

@@ -71,6 +71,7 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	x->connection = connection;
 	x->watched = info->socket_context;
 	x->uri = uri;
+	memcpy(x->address, x->watched->address, sizeof x->address);
 	x->reply.exchange = x;
 	(void)snprintf(x->request, sizeof x->request, "%s%012llx", server->name,
 	               (unsigned long long)server->begun++ & 0xffffffffffff);
@@ -257,7 +258,8 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	server->daemon = mhd.start_daemon(
 	    flags, 0, NULL, NULL, take_request, server, MHD_OPTION_LISTEN_SOCKET, socket,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
-	    MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)HTTP_ADDRESS_CONNECTIONS,
+	    MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+	    server->params.proxy ? 0U : (unsigned)HTTP_ADDRESS_CONNECTIONS,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)HTTP_REPLY_S, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 	    MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server, MHD_OPTION_NOTIFY_COMPLETED,

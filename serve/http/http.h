@@ -190,6 +190,9 @@ struct http_params {
 	size_t table_count;
 	struct keys *keys; /* NULL = no keys: everybody is HTTP_OFFICER */
 	const struct listening *listening;
+	/* Address of a proxy whose word on its clients' addresses counts: "127.0.0.1", "unix"; NULL
+	 * = none. Then connections are limited by key, and not by address. */
+	const char *proxy;
 	bool quiet; /* no log line for each request */
 };
 

@@ -27,7 +27,7 @@ enum {
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
 	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
 	HTTP_CONNECTIONS = 600,        /* at once */
-	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once */
+	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
@@ -97,6 +97,7 @@ struct http_exchange {
 	char id[HTTP_ID_MOST + 1];
 	struct keys_holder holder;     /* "" = the server has no keys, or none was asked for */
 	bool key_right;                /* what WORK_KEY found */
+	char address[HTTP_ADDRESS];    /* of the client, also behind a proxy */
 	char request[HTTP_REQUEST_ID]; /* its name, in the reply and in the audit trail */
 
 	char *body; /* [capacity] owned; JSON, or what waits to be passed on */

@@ -200,7 +200,7 @@ struct http_call http_call_of(struct http_exchange *x) {
 	                          .owner = x->holder.owner,
 	                          .role = x->holder.role,
 	                          .datasets = x->holder.datasets,
-	                          .address = x->watched->address,
+	                          .address = x->address,
 	                          .request = x->request,
 	                          .body = x->json,
 	                          .upload = x->upload,

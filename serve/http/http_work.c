@@ -50,7 +50,7 @@ bool http_key_has_place(const struct http_exchange *x) {
 	for (const struct http_exchange *at = now ? now : server->hasher.first; at;
 	     at = at == now ? server->hasher.first : at->next) {
 		all++;
-		same += !strcmp(at->watched->address, x->watched->address);
+		same += !strcmp(at->address, x->address);
 	}
 	(void)pthread_mutex_unlock(&server->lock);
 	return all < HTTP_KEYS_WAITING && same < HTTP_ADDRESS_KEYS;

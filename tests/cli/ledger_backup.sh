@@ -46,7 +46,7 @@ refused 7 ledger backup --ledger none -o copy
 (ulimit -f 4; trap '' XFSZ; "$CUTTLE" ledger backup --ledger l -o copy >/dev/null 2>err)
 code=$?
 [ $code = 7 ] || [ $code = 1 ] || fail "a full disk: exit $code: $(cat err)"
-compgen -G 'copy?*.part*' && fail "a copy that failed leaves a file"
+compgen -G '*.part*' && fail "a copy that failed leaves a file"
 [ ! -e copy ] || fail "half a copy is in place"
 # Any byte that somebody changed.
 cp copy-2 bad
@@ -55,4 +55,5 @@ printf 'X' | dd of=bad bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 cmp -s bad copy-2 && printf 'Y' | dd of=bad bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 refused 7 ledger backup --ledger bad -o copy
 [ ! -e copy ] || fail "a damaged ledger was copied"
+compgen -G '*.part*' && fail "a copy of a damaged ledger leaves a file"
 exit 0

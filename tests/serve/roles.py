@@ -219,5 +219,33 @@ def case_fair():
     server.stop()
 
 
+def case_proxy():
+    """Behind a proxy the trail has the client's address; who is no proxy is not believed. A key has so many requests."""
+    make_ledger()
+    keys = {'ann': make_key('ann', 'use'), 'bob': make_key('bob', 'use')}
+    told = (({'X-Forwarded-For': '10.1.2.3'}, '10.1.2.3'), ({'X-Forwarded-For': '6.6.6.6, 10.1.2.3'}, '10.1.2.3'), ({'X-Forwarded-For': '10.1.2.3, x'}, None),
+            ({'Forwarded': 'for=6.6.6.6, for="[2001:DB8::1]:4711";proto=https'}, '2001:db8::1'), ({'Forwarded': 'for=10.9.8.7;by=1.1.1.1'}, '10.9.8.7'),
+            ({'Forwarded': 'by=1.1.1.1'}, None), ({'X-Forwarded-For': '10.1.2.3:80'}, '10.1.2.3'), ({'X-Forwarded-For': ''}, None),
+            ({'X-Forwarded-For': '"; drop'}, None), ({}, None))
+    for trusted in ('127.0.0.1', '127.0.0.9', ''):
+        server = Server('--keys', 'keys', '--plain', 'off', *(('--trusted-proxy', trusted) if trusted else ()))
+        for number, (headers, address) in enumerate(told):
+            body = json.dumps(request())
+            status, replied, _ = server.ask('POST', '/v1/jobs', body, keys['ann'], {**headers, 'Idempotency-Key': f'{trusted}{number}'})
+            check(status == 201, f'{headers}: {status}')
+            entry = [e for e in entries('create') if e['request'] == replied['X-Request-Id']][0]
+            wanted = address if address and trusted == '127.0.0.1' else '127.0.0.1'
+            check(entry['address'] == wanted, f'{trusted}: {headers} is {entry["address"]}')
+        if trusted == '127.0.0.1':
+            jobs = [job['id'] for job in server.json('GET', '/v1/jobs', 200, key=keys['ann'])['data']]
+            followed = [follow(server, jobs[0], keys['ann']) for _ in range(32)]
+            server.error('GET', '/v1/jobs', 429, 'queue_full', key=keys['ann'])
+            server.json('GET', '/v1/jobs', 200, key=keys['bob'])
+            for sock in followed:
+                sock.close()
+            wait_until(lambda: server.ask('GET', '/v1/jobs', key=keys['ann'])[0] == 200, 'places are not given back')
+        server.stop()
+
+
 if __name__ == '__main__':
     globals()['case_' + sys.argv[1]]()
