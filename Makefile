@@ -182,6 +182,9 @@ $(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone h
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_model_hash: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_journal: TEST_LIBS := $(call wrap,fallocate)
+$(BUILD)/tests/test_protocol: TEST_LIBS := $(call wrap,journal_open binding_open journal_load ledger_match ledger_reserve ledger_draw ledger_finish \
+	journal_mark journal_sync journal_remove journal_close output_seal output_close file_sync_folder file_sync file_replace_by file_write \
+	ftruncate fsync fdatasync rename link unlink access)
 $(BUILD)/tests/test_io_ledger: TEST_LIBS := $(call wrap,free)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
@@ -212,6 +215,7 @@ help:
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make proofs    installs coq (1 GB), compiles the proofs of dp/PRIVACY.md, lists their axioms; apart from test and CI'
+	@echo 'make protocol  installs spin, walks the protocol of charges, from all that may happen to wrong variants; some minutes; nightly'
 	@echo 'make prove     installs Frama-C (1 GB), proves the integer core of the C; the bounded part needs ESBMC=command; nightly'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
@@ -316,6 +320,9 @@ night-proofs:
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
+	@echo "== proofs/protocol/check.sh all"
+	@./setup.sh protocol
+	@proofs/protocol/check.sh all
 	@echo "== proofs/prove.sh"
 	@proofs/prove.sh
 night-documents: $(BUILD)/fusion $(BUILD)/recovery
@@ -357,6 +364,10 @@ mutants:
 proofs:
 	@./setup.sh proofs
 	@BUILD=$(BUILD) proofs/check.sh
+
+protocol:
+	@./setup.sh protocol
+	@proofs/protocol/check.sh all
 
 prove:
 	@./setup.sh prove || echo 'prove: SKIPPED what needs these packages'
@@ -452,6 +463,10 @@ oci: $(BUILD)/cuttle
 clean:
 	rm -rf build build-*/ dist
 
+<<<<<<< HEAD
 .PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
+=======
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
+>>>>>>> n-spin
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs. Where it may not, it prints the command.
-# usage: ./setup.sh check|build|demo|test|arm|musl|ci|proofs|prove|deb|oci|wheel|page|cluster
+# usage: ./setup.sh check|build|demo|test|arm|musl|ci|proofs|protocol|prove|deb|oci|wheel|page|cluster
 # check installs nothing: it names the packages that a build lacks.
 # usage: ./setup.sh download FOLDER
 # It fetches the packages of `test` and all that they need, for a machine without network. It also
@@ -18,13 +18,14 @@ arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 musl) wanted="gcc make libc6-dev linux-libc-dev musl-tools" ;;
 ci) wanted="$build $model g++ libcmocka-dev clang clang-format clang-tidy libclang-rt-dev shellcheck git" ;;
 proofs) wanted="coq make patch" ;;
+protocol) wanted="spin gcc libc6-dev patch" ;;
 wheel) wanted="$build python3 python3-pip python3-venv ca-certificates strace" ;;
 deb) wanted="$build debhelper dpkg-dev blhc" ;;
 oci) wanted="$build debhelper dpkg-dev python3 python3-pip python3-venv python3-yaml skopeo runc" ;;
 page) wanted="$build python3-pip curl chromium chromium-driver python3-selenium fonts-dejavu-core" ;;
 cluster) wanted="$build slurmctld slurmd slurm-client openmpi-bin mpich parallel python3-yaml" ;;
 prove) wanted="frama-c-base why3 z3 cvc4 gcc patch" ;;
-*) echo "usage: $0 check|build|demo|test|arm|musl|ci|proofs|prove|deb|oci|wheel|page|cluster, or $0 download FOLDER" >&2; exit 2 ;;
+*) echo "usage: $0 check|build|demo|test|arm|musl|ci|proofs|protocol|prove|deb|oci|wheel|page|cluster, or $0 download FOLDER" >&2; exit 2 ;;
 esac
 
 if [ "${1:-}" = download ]; then
@@ -48,7 +49,7 @@ for package in $wanted; do
 	case $package in
 	python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null && continue ;;
 	python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
-	gcc | g++ | make | python3 | strace | clang | clang-format | clang-tidy | shellcheck | git) command -v "$package" >/dev/null && continue ;;
+	gcc | g++ | make | python3 | spin | strace | clang | clang-format | clang-tidy | shellcheck | git) command -v "$package" >/dev/null && continue ;;
 	esac
 	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
 	[ "$state" = installed ] || missing="$missing $package"

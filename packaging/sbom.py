@@ -64,7 +64,7 @@ LICENCES = {
     "p11-kit": "BSD-3-Clause",
     "rtmpdump": "LGPL-2.1-or-later",
     "sqlite3": "blessing",
-    "utf8proc": "MIT",
+    "utf8proc": "MIT AND Unicode-DFS-2015",
     "zlib": "Zlib",
 }
 STATUS = "var/lib/dpkg/status.d/"
@@ -234,7 +234,10 @@ def linked_packages(map_file: str, folder: Optional[str]) -> List[Control]:
     paths = set(re.findall(r"^(/\S+\.a)\(", said, re.M))
     paths |= set(re.findall(r"^LOAD (/\S+\.o)$", said, re.M))
     found = {}
+    ours = os.path.realpath(Path(map_file).parent) + "/"
     for path in sorted({os.path.realpath(path) for path in paths}):
+        if path.startswith(ours):
+            continue
         inside = path.partition("/root/usr/")[2]
         if folder and inside:
             places = list(Path(folder).glob(f"*/usr/{inside}"))

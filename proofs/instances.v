@@ -2,7 +2,7 @@
 (* No theorem is empty: for each of them, a small mechanism meets all that it asks.
    The numbers are chosen to be checked by hand; they are nobody's parameters. *)
 Require Import Reals List Lra Lia ZArith Bool.
-From Cuttle Require Import step_50_gaussian step_55_learn laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
+From Cuttle Require Import step_50_gaussian step_55_learn step_39_ledger laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
   step_10_exact theorem_invisibleink step_39_lots step_40_histogram step_42_rounds
   step_04_exp_below step_11_polygon step_22_rowlaw step_27_exchange step_28_ceiling step_31_raise_e
   step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped step_46_threshold
@@ -391,3 +391,43 @@ Proof. unfold next, law, weights, weight, private_sum. simpl. lra. Qed.
 Lemma grammar_steps : theorem_invisibleink.tokens spelt [true] = [true] /\ looks spelt [true; true] = false /\
   theorem_invisibleink.tokens spelt [true; true] = [true; false].
 Proof. auto. Qed.
+
+(* A ledger of ln 3: two runs ask for it each. The first is granted, and reads the record; the second is refused, and tosses a fair coin. *)
+Definition biased (p : R) (h : list bool) (y : bool) : R := match h with [] => if y then p else 1 - p | _ => / 2 end.
+Definition asks_ln_3 (_ : list bool) : R := ln 3.
+Definition asks_nothing (_ : list bool) : R := 0.
+
+Lemma ln_3_pos : 0 < ln 3.
+Proof. rewrite <- ln_1. apply ln_increasing; lra. Qed.
+
+Lemma ledger_grants : granted asks_ln_3 asks_nothing (ln 3) 0 [] = true /\
+  forall y t, granted asks_ln_3 asks_nothing (ln 3) 0 (y :: t) = false.
+Proof.
+  pose proof ln_3_pos as L.
+  assert (First : fits (ln 3) 0 (0 + ln 3, 0 + 0) = true).
+  { unfold fits; simpl. destruct (Rle_dec (0 + ln 3) (ln 3)); [destruct (Rle_dec (0 + 0) 0)|]; auto; lra. }
+  assert (Second : fits (ln 3) 0 (0 + ln 3 + ln 3, 0 + 0 + 0) = false).
+  { unfold fits; simpl. destruct (Rle_dec (0 + ln 3 + ln 3) (ln 3)); auto; lra. }
+  split; [exact First|]. intros y t. unfold granted, asks_ln_3, asks_nothing. simpl. unfold with_charge. simpl. rewrite First.
+  assert (Stays : forall h u : list bool, paid_by (fun _ => ln 3) (fun _ => 0) (ln 3) 0 (0 + ln 3, 0 + 0) h u = (0 + ln 3, 0 + 0)).
+  { intros h u. revert h. induction u as [|z u IH]; intros h; simpl; auto. unfold with_charge; simpl. rewrite Second. apply IH. }
+  rewrite Stays. exact Second.
+Qed.
+
+Lemma ledger_instance :
+  eps_delta (transcripts (fun _ => [true; false]) 2 []) (ln 3) 0 (joint (biased (3 / 4)) []) (joint (biased (1 / 4)) []).
+Proof.
+  pose proof ln_3_pos as L. destruct ledger_grants as [Grants Refuses].
+  assert (Law : forall p, 0 < p < 1 -> laws (fun _ => [true; false]) (biased p)).
+  { intros p Hp h. split.
+    - intros y _. unfold biased. destruct h; [destruct y|]; lra.
+    - unfold biased. destruct h; simpl; lra. }
+  apply step_39_filter with (eps := asks_ln_3) (delta := asks_nothing); try (apply Law; lra); try lra.
+  - intros [|y t] z G _; [congruence|auto].
+  - intros; unfold asks_nothing; lra.
+  - intros [|y t] G; [|rewrite Refuses in G; discriminate].
+    intros event. unfold chance, asks_ln_3, asks_nothing. rewrite exp_ln by lra. simpl. destruct (event true), (event false); lra.
+Qed.
+
+Lemma ledger_worlds_differ : biased (3 / 4) [] true <> biased (1 / 4) [] true.
+Proof. simpl; lra. Qed.

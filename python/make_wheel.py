@@ -120,8 +120,10 @@ def wheel_files(options: argparse.Namespace, version: str) -> List[Tuple[str, by
         says = Path(options.licences, package, "copyright")
         licences[f"inside/{package}"] = says.read_bytes()
     # Those refer to the texts of the GPL, the LGPL and others that each Debian system has.
-    for says in list(licences.values()):
-        for text in re.findall(rb"/usr/share/common-licenses/([A-Za-z]+(?:[-.0-9]*[0-9])?)", says):
+    for notice in list(licences.values()):
+        for text in re.findall(
+            rb"/usr/share/common-licenses/([A-Za-z]+(?:[-.0-9]*[0-9])?)", notice
+        ):
             name = text.decode()
             licences[f"inside/common-licenses/{name}"] = Path(options.texts, name).read_bytes()
     files.append((f"{info}/METADATA", metadata(version, sorted(licences)), 0o644))

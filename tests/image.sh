@@ -149,7 +149,7 @@ else
 	cmp "$scratch/native.jsonl" "$scratch/work/out.jsonl" || fail "in the image there is another text"
 	contained "$scratch/private:/private:ro,$scratch/model:/model:ro" "" generate -m /model/model.gguf -i /private/in.jsonl -o out.jsonl "${options[@]}" &&
 		fail "it wrote to its own file system"
-	# Both libraries that are loaded: a remote that is not there, and below the server. Without certificates libcurl would say so.
+	# libcurl is loaded here, and libmicrohttpd by the server below.
 	contained "" "" serve health && fail "a server is healthy that is not there"
 	grep -q 'no answer from 127.0.0.1:8080' "$scratch/said" || fail "health: $(cat "$scratch/said")"
 

@@ -151,11 +151,11 @@ enum cuttle_status ballot_finish(struct ballot *ballot, const char sha256[HASH_T
 }
 
 void ballot_done(struct ballot *ballot) {
-	if (ballot->journal) {
-		(void)journal_remove(ballot->journal);
-		binding_remove(&ballot->binding);
-	}
+	// The journal goes last: with its name goes the lock.
 	spending_done(ballot->spending);
+	if (!ballot->journal) return;
+	binding_remove(&ballot->binding);
+	(void)journal_remove(ballot->journal);
 }
 
 void ballot_close(struct ballot **ballot) {

@@ -32,7 +32,7 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	struct output_request paying = *request;
 	paying.pay = pay_first;
 	paying.payer = &payer;
-	paying.charged = spending->name_file && file_same(spending->name_file, spending->name_file);
+	paying.charge = spending->name_file;
 	enum cuttle_status status = output_open(&paying, &delivery->output, complete, error);
 	if (status || *complete) return status;
 	const int64_t *counts;

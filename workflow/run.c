@@ -96,7 +96,6 @@ enum cuttle_status run_system(const struct system *system, void *state,
 	if (!status) run->events->begin(run->events->user, complete);
 	if (!status && !complete) status = draw_system(system, run, error);
 	if (!status && !complete) status = publish_system(system, run, error);
-	if (!status) spending_done(&run->spending);
 	delivery_close(&run->delivery);
 	spending_close(&run->spending);
 	if (system->free) system->free(run);

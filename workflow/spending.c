@@ -16,9 +16,12 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	struct ledger *ledger;
 	struct ledger_standing standing;
 	*spending = (struct spending){0};
-	if (strcmp(request->output, "-") != 0 &&
-	    !(spending->name_file = file_name(request->output, ".run")))
-		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (strcmp(request->output, "-") != 0) {
+		spending->name_file = file_name(request->output, ".run");
+		spending->name_before = file_name(request->output, ".run.before");
+		if (!spending->name_file || !spending->name_before)
+			return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
 	if (!request->ledger) return CUTTLE_OK;
 	spending->path = request->ledger;
 	spending->approved = request->approved;
@@ -82,38 +85,79 @@ bool spending_approval(const char *text, char command[HASH_TEXT], double *loss) 
 	return end > text + HASH_TEXT && !*end && *loss >= 0 && isfinite(*loss);
 }
 
-/* Asks the ledger what it would charge, and compares that with what was approved, if anything was.
- */
-static enum cuttle_status ask_charge(struct ledger *ledger, const struct spending *spending,
-                                     const struct ledger_request *request,
-                                     struct cuttle_error *error) {
-	char command[HASH_TEXT];
-	struct ledger_run found;
+/* Holds a run to what was approved, if anything was: its command, and its charge where that is
+ * known (else NULL). */
+static enum cuttle_status hold_to_approval(const struct spending *spending, const char *command,
+                                           const double *charge, struct cuttle_error *error) {
+	char approved[HASH_TEXT];
 	double loss;
-	const char *approved = spending->approved;
-	if (approved && (!spending_approval(approved, command, &loss) ||
-	                 strcmp(command, request->command) != 0))
+	if (!spending->approved) return CUTTLE_OK;
+	if (!spending_approval(spending->approved, approved, &loss) ||
+	    strcmp(approved, command) != 0)
 		return io_fail(error, CUTTLE_USAGE,
 		               SPENDING_OTHER ": this is another command (model, options or "
 		                              "version); look at the plan again");
-	const enum cuttle_status status = ledger_reserve(ledger, request, true, &found, error);
-	if (status || !approved || found.rho == loss) return status;
+	if (!charge || *charge == loss) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_USAGE,
 	               SPENDING_OTHER ": the charge would be %.17g, and %.17g was approved",
-	               found.rho, loss);
+	               *charge, loss);
 }
 
+/* Asks the ledger what it would charge, and whether that is what was approved. */
+static enum cuttle_status ask_charge(struct ledger *ledger, const struct spending *spending,
+                                     const struct ledger_request *request,
+                                     struct cuttle_error *error) {
+	struct ledger_run found;
+	enum cuttle_status status = hold_to_approval(spending, request->command, NULL, error);
+	if (!status) status = ledger_reserve(ledger, request, true, &found, error);
+	return status ? status : hold_to_approval(spending, request->command, &found.rho, error);
+}
+
+/* The name goes before the charge: a charge that nobody can name would be lost. What was charged
+ * under the name before keeps it until this run is charged. */
 static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *spending,
                                       const struct ledger_request *request,
                                       struct ledger_run *found, struct cuttle_error *error) {
 	ledger_name_run(spending->run);
-	// A charge that is refused leaves the name of an earlier run where it is.
 	enum cuttle_status status = ask_charge(ledger, spending, request, error);
 	if (status) return status;
+	const bool named = spending->name_file != NULL;
+	if (named) (void)unlink(spending->name_before);
+	if (named) (void)link(spending->name_file, spending->name_before);
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);
-	if (status && spending->name_file) (void)unlink(spending->name_file);
+	if (!named) return status;
+	if (!status) (void)unlink(spending->name_before);
+	else if (rename(spending->name_before, spending->name_file) != 0)
+		(void)unlink(spending->name_file);
 	return status;
+}
+
+/* Finds the charge that OUT.run names. *same as ledger_match. */
+static enum cuttle_status find_named(struct ledger *ledger, struct spending *spending,
+                                     const struct ledger_request *request, struct ledger_run *found,
+                                     bool *same, struct cuttle_error *error) {
+	bool known;
+	const enum cuttle_status status = read_run_name(spending, &known, error);
+	return status || !known ? status : ledger_match(ledger, request, found, same, error);
+}
+
+/* The same. A run that was killed before it was charged gives back the name from before. */
+static enum cuttle_status find_own_charge(struct ledger *ledger, struct spending *spending,
+                                          const struct ledger_request *request,
+                                          struct ledger_run *found, bool *same,
+                                          struct cuttle_error *error) {
+	const enum cuttle_status status = find_named(ledger, spending, request, found, same, error);
+	if (status || !spending->name_file) return status;
+	if (found->state != LEDGER_UNKNOWN) {
+		(void)unlink(spending->name_before);
+		return CUTTLE_OK;
+	}
+	if (rename(spending->name_before, spending->name_file) == 0)
+		return find_named(ledger, spending, request, found, same, error);
+	return errno == ENOENT ? CUTTLE_OK
+	                       : io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s",
+	                                 spending->name_file, strerror(errno));
 }
 
 static enum cuttle_status refuse_rolled_back(const struct spending *spending, const char *ending,
@@ -147,6 +191,8 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	if (begins.bytes != found->mark.bytes ||
 	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
 		return refuse_rolled_back(spending, journal->ending, &found->mark, &mark, error);
+	// It draws no more; its texts may be written.
+	if (found->state == LEDGER_CLOSED) return CUTTLE_OK;
 	const enum cuttle_status status =
 	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
 	spending->told = mark;
@@ -159,21 +205,21 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
                                      const struct ledger_request *request,
                                      const struct spending_journal *resumed,
                                      struct ledger_run *found, struct cuttle_error *error) {
-	bool known, same = false;
-	enum cuttle_status status = read_run_name(spending, &known, error);
-	if (!status && known) status = ledger_match(ledger, request, found, &same, error);
+	bool same = false;
+	enum cuttle_status status = find_own_charge(ledger, spending, request, found, &same, error);
 	if (status) return status;
 	const bool drawn = found->state == LEDGER_DRAWN || found->state == LEDGER_CLOSED;
 	// An older version told the ledger of no first line. Then tokens may have been seen.
 	const bool holds = resumed && (!resumed->empty || found->mark.bytes > 0);
 	const bool stands = found->state == LEDGER_RESERVED || (drawn && holds);
 	if (!stands || !same) status = reserve_run(ledger, spending, request, found, error);
+	else status = hold_to_approval(spending, request->command, &found->rho, error);
 	// The journal's tokens or counts were drawn, maybe under another name. So this charge
 	// counts as drawn at once, and can never be released.
 	const bool begun = resumed && (!resumed->empty || found->state == LEDGER_DRAWN);
-	if (!status && begun && found->state != LEDGER_CLOSED) {
+	if (!status && begun) {
 		status = draw_on_from(ledger, spending, request->dataset, found, resumed, error);
-		spending->drawn = !status;
+		spending->drawn = !status && found->state != LEDGER_CLOSED;
 	}
 	return status;
 }
@@ -272,6 +318,7 @@ void spending_done(struct spending *spending) {
 
 void spending_close(struct spending *spending) {
 	free(spending->name_file);
+	free(spending->name_before);
 	free(spending->name_part);
 	*spending = (struct spending){0};
 }

@@ -30,7 +30,8 @@ struct spending_request {
 	const char *unit_key; /* field that says whose a record is; NULL = none */
 	const char *output;   /* path of OUT; "-" = standard output */
 	/* What somebody approved, "COMMAND:LOSS": the fingerprint, and the most that one unit may
-	 * be charged. Another run is refused before it is charged. NULL = nobody was asked. */
+	 * be charged. Another run is refused before it is charged, or goes on for its charge. NULL
+	 * = nobody was asked. */
 	const char *approved;
 };
 /* Begins the message of that refusal. */
@@ -54,6 +55,7 @@ struct spending {
 	struct ledger_dataset dataset;
 	char run[LEDGER_RUN];     /* the run's name, 32 hex digits */
 	char *name_file;          /* path of OUT.run; NULL for standard output */
+	char *name_before;        /* path of OUT.run.before: OUT.run as it was, while it changes */
 	char *name_part;          /* path of its scratch file; NULL until the run is charged */
 	bool drawn;               /* the ledger knows that a token was drawn */
 	bool goes_on;             /* the ledger does not know yet how far it has come */
@@ -95,7 +97,8 @@ void spending_stop(struct spending *spending, const struct spending_journal *jou
  * BUDGET: this charge has paid for another output. Else as ledger_open and ledger_finish. */
 enum cuttle_status spending_finish(struct spending *spending, const char output_sha256[HASH_TEXT],
                                    struct cuttle_error *error);
-/* Removes OUT.run. Call it when the output is in place. */
+/* Removes OUT.run. Call it when what was paid is in place, and before another process may begin
+ * there. An output with a journal has it removed (output_publish). */
 void spending_done(struct spending *spending);
 void spending_close(struct spending *spending);
 

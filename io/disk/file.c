@@ -221,6 +221,14 @@ int file_sync_folder(const char *path) {
 	return problem;
 }
 
+int file_sync(const char *path) {
+	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int problem = file < 0 ? errno : 0;
+	if (file >= 0 && fsync(file) != 0) problem = errno;
+	if (file >= 0) (void)close(file);
+	return problem ? problem : file_sync_folder(path);
+}
+
 char *file_name(const char *path, const char *ending) {
 	char *name;
 	return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;

@@ -50,6 +50,9 @@ int file_write(int file, const void *bytes, size_t size);
 
 /* Syncs the folder of path: a rename or unlink of path is then durable. Returns 0 or the errno. */
 int file_sync_folder(const char *path);
+/* Syncs what the file at path holds, and its name: whoever wrote it may have been killed before.
+ * Returns 0 or the errno. */
+int file_sync(const char *path);
 
 /* A scratch file is called PATH, then an ending, '-' and 16 random hex digits, such as
  * out.jsonl.part-0f3c... paths_check refuses inputs with such names. */

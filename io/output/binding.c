@@ -60,7 +60,7 @@ enum cuttle_status binding_open(const char *path, struct binding *binding,
 
 int binding_keep(struct binding *binding) {
 	char line[LINE + 1];
-	if (binding->stands) return 0;
+	if (binding->stands) return file_sync(binding->path);
 	memcpy(line, PREFIX, sizeof PREFIX - 1);
 	(void)sodium_bin2hex(line + sizeof PREFIX - 1, DIGITS + 1, binding->key, BINDING_KEY);
 	line[LINE - 1] = '\n';

@@ -31,8 +31,8 @@ struct binding {
 enum cuttle_status binding_open(const char *path, struct binding *binding,
                                 struct cuttle_error *error);
 
-/* Writes a new key to its file and syncs it. A key that stands already is left as it is. Returns 0
- * or the errno. */
+/* Writes a new key to its file and syncs it. A key that stands already is synced: who wrote it may
+ * have been killed before that. Returns 0 or the errno. */
 int binding_keep(struct binding *binding);
 
 /* Removes the key's file if the key, or the beginning of one, stands in it. */

@@ -326,6 +326,10 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 		const bool own = *state == JOURNAL_OURS || *state == JOURNAL_BEGUN;
 		if (!problem && own && good < size && ftruncate(journal->file, (off_t)good) != 0)
 			problem = errno;
+		// Who wrote this, or put the output in place, may have been killed before that was
+		// synced. Now a text of these tokens may be written at once, or the journal go.
+		if (!problem && own && fsync(journal->file) != 0) problem = errno;
+		if (!problem && own) problem = file_sync_folder(journal->path);
 	}
 	free(drawn);
 	free(bytes);

@@ -57,8 +57,8 @@ enum cuttle_status journal_open(const char *path, struct journal **journal,
 /* Whether the file at path is a journal of this fingerprint, by how it begins. Takes no lock. */
 bool journal_stands(const char *path, const char *fingerprint);
 /* Reads the journal of a command that writes `texts` texts, and sets *state. If it is OURS, its
- * tokens are loaded; a torn end is cut off, of one that is BEGUN, too. Else the file stays as it
- * is. INPUT: it cannot be read. NOMEM. */
+ * tokens are loaded; a torn end is cut off, of one that is BEGUN, too, and what is left is synced.
+ * Else the file stays as it is. INPUT: it cannot be read. NOMEM. */
 enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
                                 size_t texts, enum journal_state *state,
                                 struct cuttle_error *error);

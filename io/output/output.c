@@ -204,7 +204,8 @@ static enum cuttle_status read_standing(struct output *output, struct standing *
 	    journal_load(output->journal, &owner, request->texts, &standing->journal, error);
 	if (status) return status;
 	// It has drawn nothing, but it was paid for, and goes on for its charge.
-	if (request->charged && journal_of_other(output->journal)) {
+	if (request->charge && file_same(request->charge, request->charge) &&
+	    journal_of_other(output->journal)) {
 		standing->journal = JOURNAL_OTHER;
 		journal_hold(output->journal);
 	}
@@ -332,6 +333,14 @@ static int settle_lots(struct output *output, bool resumed) {
 	return problem;
 }
 
+/* The output is in place. The journal goes last: with its name goes the lock, and who has that next
+ * may have a key and a charge of its own. Returns 0 or the errno. */
+static int give_up_names(struct output *output) {
+	if (output->request.charge) (void)unlink(output->request.charge);
+	binding_remove(&output->binding);
+	return journal_remove(output->journal);
+}
+
 static enum cuttle_status begin_file(struct output *output, bool *complete,
                                      struct cuttle_error *error) {
 	struct standing standing = {0};
@@ -343,8 +352,7 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 			remove_parts(output);
 			if (output->request.lots)
 				(void)lots_remove(output->request.lots, output->lots_path);
-			(void)journal_remove(output->journal);
-			binding_remove(&output->binding);
+			(void)give_up_names(output);
 		}
 		return CUTTLE_OK;
 	}
@@ -833,8 +841,7 @@ enum cuttle_status output_publish(struct output *output, const void *receipt, si
 	if (!problem) problem = file_sync_folder(output->request.path);
 	if (!problem && output->request.lots)
 		problem = lots_remove(output->request.lots, output->lots_path);
-	if (!problem) problem = journal_remove(output->journal);
-	if (!problem) binding_remove(&output->binding);
+	if (!problem) problem = give_up_names(output);
 	if (problem) (void)note_problem(output, "", problem);
 	return output_problem(output, error);
 }

@@ -67,7 +67,9 @@ struct output_request {
 	/* Texts were judged and kept before this output: theirs, the caller's. NULL = none were. */
 	struct filter_past *past;
 	bool overwrite;
-	bool charged; /* a ledger was charged for a run of this name: OUT.run stands */
+	/* Path of OUT.run. Where it stands, a ledger was charged for a run of this name. It is
+	 * looked at while the journal is locked, and goes before the lock does. NULL = none. */
+	const char *charge;
 	/* Pays for the run where its journal replaces another one, before that is touched: a run
 	 * that may not begin takes nothing away. `scratch` as output_scratch. NULL = nobody pays.
 	 */
@@ -175,8 +177,8 @@ const struct filter_counts *output_counts(const struct output *output);
 #define OUTPUT_DROPPED ".dropped.jsonl"
 
 /* Puts the receipt (when it has a path) in place, then the dropped texts, then the output, then
- * removes the journal. Each
- * appears whole, in one step. PARTIAL or INTERNAL as above. */
+ * removes what stood beside it, the journal last. Each appears whole, in one step. PARTIAL or
+ * INTERNAL as above. */
 enum cuttle_status output_publish(struct output *output, const void *receipt, size_t size,
                                   struct cuttle_error *error);
 /* Where the receipt of an output file goes by default, to be freed; NULL when out of memory. */

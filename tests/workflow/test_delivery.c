@@ -128,7 +128,6 @@ static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) 
 	}
 	if (!status) status = delivery_seal(&delivery, sha256, &error);
 	if (!status) status = delivery_publish(&delivery, strdup("{}\n"), 3, &error);
-	if (!status) spending_done(&spending);
 	delivery_close(&delivery);
 	spending_close(&spending);
 	return status;
