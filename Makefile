@@ -463,10 +463,6 @@ oci: $(BUILD)/cuttle
 clean:
 	rm -rf build build-*/ dist
 
-<<<<<<< HEAD
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
-=======
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb clean FORCE
->>>>>>> n-spin
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -188,11 +188,13 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	int problem = journal->mark(journal->user, found->mark.bytes, &begins);
 	if (!problem) problem = journal->mark(journal->user, UINT64_MAX, &mark);
 	if (problem) return refuse_unreadable(problem, error);
-	if (begins.bytes != found->mark.bytes ||
-	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
+	const bool closed = found->state == LEDGER_CLOSED,
+	           goes_on = begins.bytes == found->mark.bytes &&
+	                     (!begins.bytes || !strcmp(begins.sha256, found->mark.sha256));
+	if (!goes_on && !closed)
 		return refuse_rolled_back(spending, journal->ending, &found->mark, &mark, error);
-	// It draws no more; its texts may be written.
-	if (found->state == LEDGER_CLOSED) return CUTTLE_OK;
+	// It draws no more; its texts may be written. Any other journal the ledger refuses.
+	if (goes_on && closed) return CUTTLE_OK;
 	const enum cuttle_status status =
 	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
 	spending->told = mark;

@@ -188,13 +188,17 @@ enum cuttle_status folder_write(const char *path, const struct folder_file *file
                                 bool owner_alone, struct cuttle_error *error) {
 	char *trimmed = folder_name(path),
 	     *part = trimmed ? file_scratch_name(trimmed, FILE_PART) : NULL;
+	struct stat state;
 	sigset_t before;
 	enum cuttle_status status =
 	    part ? check_new_folder(trimmed, error) : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
 		sweep_scratch_folders(trimmed);
 		hold_ends(&before);
-		if (mkdir(part, owner_alone ? 0700 : 0777) != 0)
+		// An empty folder that few may look into stays so when it is replaced.
+		const mode_t mode = (owner_alone ? 0700 : 0777) &
+		                    (!lstat(trimmed, &state) ? state.st_mode | 0700 : 0777);
+		if (mkdir(part, mode) != 0)
 			status = io_fail(error, CUTTLE_USAGE, "cannot make the folder %s: %s",
 			                 trimmed, strerror(errno));
 		const int problem =

@@ -26,9 +26,10 @@ char *folder_name(const char *path);
  * new, as "." does. NOMEM. */
 enum cuttle_status folder_check(const char *path, struct cuttle_error *error);
 
-/* Writes the folder. With `owner_alone` nobody else may look into it, whatever the umask. Signals
- * that end the process wait until it is in place or gone again. A process that is killed leaves the
- * scratch folder behind, and the next call for this path removes it.
+/* Writes the folder. With `owner_alone` nobody else may look into it, whatever the umask. Who may
+ * not look into an empty folder that stood there may not look into this one. Signals that end the
+ * process wait until it is in place or gone again. A process that is killed leaves the scratch
+ * folder behind, and the next call for this path removes it.
  * USAGE: as for folder_check, or the folder cannot be made there. INTERNAL: a file cannot be
  * written. NOMEM. */
 enum cuttle_status folder_write(const char *path, const struct folder_file *files, size_t count,

@@ -59,7 +59,7 @@ same plain/receipts/1.receipt.json run.receipt.json "the receipt was not copied 
 grep -r SECRET-OTHER plain && fail "another data set is named"
 exits 0 ledger export --ledger spent.db --dataset "$mine"
 same plain/ledger.jsonl out "the ledger's entries"
-says plain/dpia.md '^\| Attribute and membership inference, 55\(i\) \| canary: nothing against the guarantee, which no audit can prove, epsilon at least 0.8125 \(95 %\) \|'
+says plain/dpia.md '^\| Attribute and membership inference, 55\(i\) \| canary: nothing against the guarantee, which no audit can prove, epsilon at least 0.8125 \(95 %\), but no receipt here promises what it tested \|'
 says plain/dpia.md '^\| Inversion, 55\(iv\) \| not run \|'
 says plain/sp800-226.md '^\| Utility \| 3.2 \| met \|'
 says plain/sp800-226.md '^\| Hazard: timing \| 4.3 \| not met \|'
@@ -269,4 +269,84 @@ python3 -c 'import json, sys
 told = json.load(open("seen"))["deployment"]["privacy_loss"]["privacy_parameters"]
 sum = float(sys.argv[1]) + float(sys.argv[2])
 assert sum <= told["epsilon"] <= sum * 1.00001 and told["delta"] == 2e-6, told' "$(epsilon run.receipt.json)" "$(epsilon other.receipt.json)" || fail "a sum of two outputs: $(cat seen)"
+# Who gets both gets both: what all outputs say together stands beside what one says.
+sum=$(sed -n 's/^      epsilon: //p' two/deployment.yaml)
+says two/dpia.md "^\| all outputs, if of the same records \| $sum \|"
+says two/hipaa.md "By all of them, if they are of the same records, epsilon is $sum,"
+says two/sp800-226.md 'Odds can grow 54.6 times, by all outputs here'
+grep -q 'all outputs here\|all of them' plain/*.md && fail "a sum of one output"
+says together/hipaa.md 'Several of the same records add up, and there is no sum here'
+# An evaluation through noise costs its references, too.
+exits 0 ledger init --ledger aside.db --dataset aside --epsilon-limit 9 --delta-limit 1e-5
+exits 0 evaluate -i other.jsonl --against refs.jsonl --private -e 2 --ledger aside.db --dataset aside -q -o noisy.json
+exits 0 report run.receipt.json noisy.json --evidence noisy
+sound noisy
+unstamped noisy
+says noisy/dpia.md '^\| evaluations through noise, of their references \| 2 \|'
+says noisy/hipaa.md '^\| Evaluations \| Of 1 the references answered through noise.*epsilon 2 is added'
+says noisy/deployment.yaml 'evaluations cost their references epsilon 2, delta 1e-06, through noise'
+says noisy/sp800-226.md 'Evaluations here cost their references more'
+# With lots epsilon is not for any reader.
+says of-lots/questions.md '^Against any reader of the output, with any computer, and any knowledge but that of the lots'
+says of-lots/questions.md '^- .dpia.md:[0-9]*.: .\| epsilon if the record.s batch is known \|.$'
+says of-lots/hipaa.md 'any other information but that of the lots'
+says of-lots/deployment.yaml 'but not the lots'
+grep -q 'the lots' plain/*.md plain/deployment.yaml && fail "lots of a run without"
+# An expansion whose parent does not hold is no less than any other output.
+exits 7 report {run,more}.receipt.json --ledger empty.db --evidence orphan
+looked orphan
+says orphan/deployment.yaml '^    privacy_parameters: \{\}$'
+says orphan/sp800-226.md '^\| Composition and budget \| 2.1.2, 4.1 \| not met \|'
+# An epsilon that is copied from a receipt that is not here was not computed again.
+for name in of-more of-free; do says $name/sp800-226.md '^\| Privacy parameter \| 2.2 \| yours \|.*But of 1 it is copied from a receipt that is not here'; done
+for name in derived taught plain; do says $name/sp800-226.md '^\| Privacy parameter \| 2.2 \| met \|.*was computed again. The largest is [0-9.]*\. \|'; done
+# Beside an output that nothing bounds, the bound of another is no bound of both.
+exits 4 report run.receipt.json none.receipt.json --evidence mixed
+looked mixed
+says mixed/deployment.yaml '^    privacy_parameters: \{\}$'
+grep -q 'all outputs, if' mixed/dpia.md && fail "a sum beside what nothing bounds"
+for name in mixed bad only-4 only-7 free; do
+	says $name/hipaa.md '^\| Size of the risk \| Without bound: '
+	says $name/hipaa.md '^\| Other information \| No bound holds for all outputs here'
+	says $name/sp800-226.md 'Odds can grow any number times'
+	says $name/dpia.md 'Nothing bounds what an output says that has no row'
+	grep -q '^Against any reader' $name/questions.md && fail "$name: a promise for outputs without a guarantee"
+done
+# What has no guarantee meets nothing about how it was drawn.
+[ "$(grep -cE '^\| Hazard: (floating point|errors and other channels) \| 4.3 \| not met \|' only-4/sp800-226.md)" = 2 ] || fail "a hazard is met without a guarantee"
+# An audit tests this folder where a receipt in it promises what was tested.
+says plain/sp800-226.md '^\| Tests of the implementation \| 4.6 \| not met \|'
+sed "s/2.9,/$(epsilon run.receipt.json),/" canary.json >of-run.json
+exits 0 report run.receipt.json of-run.json --evidence tested
+says tested/sp800-226.md '^\| Tests of the implementation \| 4.6 \| met \|'
+grep -q 'but no receipt' tested/dpia.md && fail "an audit of this receipt is of none"
+
+# ---- names that do harm --------------------------------------------------------------------------
+# Whatever a path is, messages show the name in the folder, and nothing of the path.
+long=private-$(printf 'x%.0s' {1..180})
+odd=$'private\n\e[31m/x\nexit code 0: it holds'
+mkdir -p "$long/$long" "${odd%%/*}" && cp edited.json "$long/$long/x.json" && cp edited.json "$odd" && cp edited.json e && cp run.jsonl "$odd.jsonl"
+for name in "$long/$long/x.json" "$odd" e; do
+	rm -rf named
+	exits 7 report "$name" run.receipt.json --texts "$odd.jsonl" --evidence named
+	sound named
+	grep -r private- named && fail "verify.txt has a path: $(cat named/verify.txt)"
+	[ "$(grep -c '^exit code 0' named/verify.txt)" = 1 ] || fail "a name is taken for a verdict: $(cat -v named/verify.txt)"
+	says named/verify.txt '^\$ cuttle receipt verify receipts/1.receipt.json --output FILE$'
+	says named/verify.txt "^cuttle receipt: receipts/2.receipt.json: $([ ${#name} -gt 300 ] && echo 'the reason has no room' || echo 'its bytes are not those that cuttle writes')"
+done
+# A name that turns text around, or that YAML has no character for.
+exits 0 generate "${run[@]}" -e 3 -o plainly.jsonl
+for name in 'x\u202ey' 'x\u009b31m' 'x\u2028y' 'x\ufffey'; do
+	rm -rf named
+	python3 -c 'import json, sys; text = open("plainly.receipt.json").read(); assert "\"dataset\": null" in text
+print(end=text.replace("\"dataset\": null", "\"dataset\": \"" + json.loads("\"" + sys.argv[1] + "\"") + "\""))' "$name" >turned.json
+	exits 0 report turned.json --evidence named
+	sound named
+	[ "${name#*fff}" != "$name" ] || says named/verify.txt '^data set x\?(y|31m)$'
+done
+# An empty folder of the owner alone stays so.
+mkdir -m 700 mine
+exits 0 report run.receipt.json --evidence mine
+[ "$(stat -c %a mine)" = 700 ] || fail "an empty folder was opened to others: $(stat -c %a mine)"
 exit 0

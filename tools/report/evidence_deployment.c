@@ -22,7 +22,7 @@ static void quote_yaml(FILE *file, const char *text) {
 		size_t size = utf8_decode(text, left, &c);
 		if (!size) c = UNICODE_REPLACEMENT;
 		if (c == '"' || c == '\\') fprintf(file, "\\%c", (int)c);
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c > 0xffff || c == 0xfeff ||
+		else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c > 0xfffd || c == 0xfeff ||
 		         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || !size)
 			fprintf(file, "\\U%08X", c);
 		else (void)fwrite(text, 1, size, file);
@@ -115,7 +115,8 @@ static void tell_limits(FILE *file, const struct dossier *dossier) {
 
 static void tell_parameters(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
-	char number[UNITS_NUMBER];
+	const struct evidence_asked asked = evidence_asked(dossier);
+	char number[UNITS_NUMBER], delta[UNITS_NUMBER];
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
 		fprintf(file, "%s: %s %s", dossier->receipts[i].name,
@@ -130,12 +131,21 @@ static void tell_parameters(FILE *file, const struct dossier *dossier) {
 			        report_number(receipt->epsilon_known, true, number));
 		fputs(". ", file);
 	}
-	if (report->receipt_count > 1)
+	if (!evidence_guarded(dossier))
+		fputs("Not every output here has a guarantee that holds, so there is no sum.",
+		      file);
+	else if (report->receipt_count > 1)
 		fputs(dossier->shares_unit
 		          ? "The numbers above are sums over all outputs that cost anything: those "
 		            "made from others here cost nothing more."
 		          : "Outputs protect different things, so there is no sum.",
 		      file);
+	if (asked.count)
+		fprintf(file,
+		        " Besides, evaluations cost their references epsilon %s, delta %s, through "
+		        "noise (report.html, Budget).",
+		        report_number(asked.epsilon, true, number),
+		        report_number(asked.delta, true, delta));
 }
 
 static void tell_composition(FILE *file, const struct dossier *dossier) {
@@ -210,24 +220,15 @@ static void put_basic(FILE *file, const struct dossier *dossier) {
 
 /* The sum of epsilon, delta and rho over all outputs, where they protect the same. */
 static void put_sums(FILE *file, const struct dossier *dossier) {
-	const struct report *report = &dossier->report;
-	double epsilon = 0, delta = 0, rho = 0;
-	if (!dossier->shares_unit || !isfinite(dossier->epsilon)) {
+	if (!isfinite(dossier->epsilon_sum)) {
 		put_field(file, 2, "privacy_parameters");
 		fputs("{}\n", file);
 		return;
 	}
-	for (size_t i = 0; i < report->receipt_count; i++) {
-		const struct report_receipt *receipt = &report->receipts[i];
-		if (dossier->receipts[i].derived) continue;
-		epsilon = units_add(epsilon, dossier_epsilon(receipt));
-		delta = units_add(delta, receipt->delta);
-		rho = units_add(rho, json_number_value(json_object_get(receipt->document, "rho")));
-	}
 	open_field(file, 2, "privacy_parameters");
-	put_number_field(file, 3, "epsilon", epsilon);
-	if (delta > 0) put_number_field(file, 3, "delta", delta);
-	if (dossier->has_rho) put_number_field(file, 3, "rho", rho);
+	put_number_field(file, 3, "epsilon", dossier->epsilon_sum);
+	if (dossier->delta_sum > 0) put_number_field(file, 3, "delta", dossier->delta_sum);
+	if (dossier->has_rho) put_number_field(file, 3, "rho", dossier->rho_sum);
 }
 
 /* Tiers 2 and 3, which only receipts that hold can fill in. */
@@ -249,6 +250,11 @@ static void put_guarantee(FILE *file, const struct dossier *dossier) {
 	put_told_field(file, 2, "privacy_parameters_details", dossier, tell_parameters);
 }
 
+#define TRUSTED_MACHINE                                                                            \
+	"Nobody looks into the machine at work (dp/PRIVACY.md, What is assumed). People and "      \
+	"their "                                                                                   \
+	"roles: " EVIDENCE_YOURS "."
+
 static void put_model(FILE *file, const struct dossier *dossier) {
 	const bool one = dossier->receipt_count == 1;
 	open_field(file, 1, "deployment_model");
@@ -258,9 +264,11 @@ static void put_model(FILE *file, const struct dossier *dossier) {
 	               NULL);
 	put_text_field(
 	    file, 2, "trust_assumptions",
-	    "Readers may know every other record, all settings and the code. Nobody "
-	    "looks into the machine at work (dp/PRIVACY.md, What is assumed). People and "
-	    "their roles: " EVIDENCE_YOURS ".",
+	    dossier->counts_lots
+	        ? "Readers may know every other record, all settings and the code, but not the "
+	          "lots, which say what batch a record was in. " TRUSTED_MACHINE
+	        : "Readers may know every other record, all settings and the "
+	          "code. " TRUSTED_MACHINE,
 	    NULL);
 	put_text_field(file, 2, "release_type", one ? "One release" : "Many releases", NULL);
 	put_text_field(file, 2, "release_type_details",

@@ -70,12 +70,22 @@ static void put_receipt_odds(FILE *file, const char *whose, double epsilon, doub
 
 static void put_risk(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
+	const struct evidence_asked asked = evidence_asked(dossier);
 	static const double known[] = {1, 3, 10};
 	fputs("\n## Risk as odds, Art. 35(7)(c)\n\nSomebody holds a chance that what is protected "
 	      "was in the input: a record, the content of marks, or a word. Then they see the "
 	      "output. The table says how sure they can become. It "
-	      "holds for any reader, but for a chance of delta.\n\n| of | " ODDS_HEADING
-	      " delta | source |\n|---|--:|--:|--:|--:|--:|---|\n",
+	      "holds for any reader, but for a chance of delta.",
+	      file);
+	if (!evidence_guarded(dossier))
+		fputs(" Nothing bounds what an output says that has no row, or whose epsilon is "
+		      "none.",
+		      file);
+	if (dossier->counts_lots)
+		fputs(" With lots it holds while the reader does not know which batch a record was "
+		      "in; a row of its own says what holds then.",
+		      file);
+	fputs("\n\n| of | " ODDS_HEADING " delta | source |\n|---|--:|--:|--:|--:|--:|---|\n",
 	      file);
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
@@ -92,6 +102,16 @@ static void put_risk(FILE *file, const struct dossier *dossier) {
 			                 receipt->epsilon_known, receipt->delta_known,
 			                 dossier->receipts[i].name);
 	}
+	if (asked.count)
+		put_receipt_odds(file, "evaluations through noise, of their references",
+		                 asked.epsilon, asked.delta, "report.html, Budget");
+	if (dossier->costing > 1 && isfinite(dossier->epsilon_sum))
+		put_receipt_odds(file, "all outputs, if of the same records", dossier->epsilon_sum,
+		                 dossier->delta_sum, "deployment.yaml, privacy_parameters");
+	else if (dossier->costing > 1)
+		fputs("\nEach row is of one output alone. Those of the same records add up; here "
+		      "there is no sum, since they protect different things, or nothing.\n",
+		      file);
 	fputs("\nFor comparison, of any output:\n\n| " ODDS_HEADING "\n|--:|--:|--:|--:|\n", file);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		fputs("| ", file);
@@ -104,9 +124,8 @@ static void put_risk(FILE *file, const struct dossier *dossier) {
 	      file);
 	evidence_begin(file, "Risks to people, Art. 35(7)(c)");
 	evidence_row(file, "What a record alone says", "verify.txt", "%s",
-	             isfinite(dossier->epsilon) && dossier->holding == dossier->receipt_count
-	                 ? "Bounded, as the table says."
-	                 : "Not bounded for all outputs here.");
+	             evidence_guarded(dossier) ? "Bounded, as the table says."
+	                                       : "Not bounded for all outputs here.");
 	evidence_row(file, "What many records share", "report.html, What is not covered",
 	             "Not bounded: it may come out.");
 	evidence_yours(file, "Severity",
@@ -187,7 +206,8 @@ static void put_tests(FILE *file, const struct dossier *dossier) {
 	evidence_begin(file, "The model itself");
 	evidence_yours(file, "Training data of the model",
 	               "Whether the records were among it, and who made it.");
-	evidence_row(file, "Which model", "receipts/", "Each receipt names it by its hash.");
+	evidence_row(file, "Which model", "receipts/",
+	             "A receipt names it by its hash, where there was one.");
 }
 
 void evidence_write_dpia(FILE *file, const struct dossier *dossier) {

@@ -4,9 +4,52 @@
 
 #include <math.h>
 
+/* How sure a recipient can become, by one output and by all. */
+static void put_risk_size(FILE *file, const struct dossier *dossier) {
+	char one[UNITS_NUMBER], all[UNITS_NUMBER], after[ODDS_TEXT], after_all[ODDS_TEXT];
+	const double epsilon = dossier->epsilon, sum = dossier->epsilon_sum;
+	static const char topic[] = "Size of the risk",
+	                  shown[] = "dpia.md, Risk as odds; verify.txt";
+	report_number(epsilon, true, one);
+	odds_after_words(epsilon, 0.01, after);
+	if (!evidence_guarded(dossier))
+		evidence_row(file, topic, "verify.txt",
+		             "Without bound: an output here has no guarantee that holds.");
+	else if (dossier->costing < 2)
+		evidence_row(file, topic, shown,
+		             "Epsilon is %s. A chance of 1 %% that what is protected was read can "
+		             "become %s.",
+		             one, after);
+	else if (isfinite(sum))
+		evidence_row(
+		    file, topic, shown,
+		    "By one output, whose epsilon is %s at most, a chance of 1 %% that "
+		    "what is protected was read can become %s. By all of them, if they are "
+		    "of the same records, epsilon is %s, and it can become %s.",
+		    one, after, report_number(sum, true, all),
+		    odds_after_words(sum, 0.01, after_all));
+	else
+		evidence_row(file, topic, shown,
+		             "By one output, whose epsilon is %s at most, a chance of 1 %% that "
+		             "what is protected was read can become %s. Several of the same "
+		             "records add up, and there is no sum here.",
+		             one, after);
+}
+
+/* What the evaluations tell a recipient besides. */
+static void put_evaluations(FILE *file, const struct dossier *dossier) {
+	const struct evidence_asked asked = evidence_asked(dossier);
+	char epsilon[UNITS_NUMBER];
+	if (!asked.count) return;
+	evidence_row(file, "Evaluations", "dpia.md, Risk as odds; report.html, Budget",
+	             "Of %zu the references answered through noise. Whoever reads these, too, may "
+	             "learn more of them: epsilon %s is added to that of outputs of the same "
+	             "records.",
+	             asked.count, report_number(asked.epsilon, true, epsilon));
+}
+
 void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
-	char after[ODDS_TEXT], number[UNITS_NUMBER];
-	const double epsilon = dossier->epsilon;
+	const bool guarded = evidence_guarded(dossier);
 	evidence_head(file, dossier, "Expert determination",
 	              "For an expert under 45 CFR 164.514(b)(1). **This is not a determination.** "
 	              "Nobody has judged here that a risk is very small. The rule names no number, "
@@ -21,22 +64,23 @@ void evidence_write_hipaa(FILE *file, const struct dossier *dossier) {
 	             "%zu outputs, each named by its SHA-256. %s", dossier->receipt_count,
 	             dossier->is_compared ? "The files were compared with it."
 	                                  : "Not all files were compared with it.");
-	evidence_row(file, "Other information", "dp/PRIVACY.md, In what sense",
-	             "The bound holds for a reader with any other information, now or later, and "
-	             "any means.");
-	if (isfinite(epsilon))
-		evidence_row(
-		    file, "Size of the risk", "dpia.md, Risk as odds; verify.txt",
-		    "The largest epsilon is %s. A chance of 1 %% that a record was read can become "
-		    "%s.",
-		    report_number(epsilon, true, number), odds_after_words(epsilon, 0.01, after));
-	else
-		evidence_row(file, "Size of the risk", "verify.txt",
-		             "Without bound: an output here has no guarantee that holds.");
+	evidence_row(
+	    file, "Other information", "dp/PRIVACY.md, In what sense", "%s%s%s%s",
+	    guarded ? "The bound holds"
+	            : "No bound holds for all outputs here. Of those "
+	              "whose receipt holds, it does so",
+	    " for a reader with any other information",
+	    dossier->counts_lots ? " but that of the lots" : "",
+	    dossier->counts_lots
+	        ? ", now or later, and any means. Who knows these has a weaker bound (dpia.md)."
+	        : ", now or later, and any means.");
+	put_risk_size(file, dossier);
+	put_evaluations(file, dossier);
 	evidence_row(file, "Who is protected", "dpia.md, Who is protected",
-	             dossier->owns_persons
+	             !dossier->holding ? "Nobody: no receipt here holds."
+	             : dossier->owns_persons
 	                 ? "Everybody with one value of a field, as receipts say."
-	                 : "A record or a mark, as receipts say. A person with several is "
+	                 : "A record, a mark or a word, as receipts say. A person with several is "
 	                   "protected less.");
 	evidence_yours(file, "Names and dates in the output",
 	               "The model may write names that it learnt elsewhere. A name that many "

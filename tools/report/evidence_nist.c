@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum row_status { MET, NOT_MET, YOURS };
 static const char *const STATUSES[] = {"met", "not met", "yours"};
@@ -30,28 +31,56 @@ static void begin_hazards(FILE *file, const char *heading) {
 	    heading);
 }
 
-/* Whether something is promised for all that is in the folder. */
-static bool is_guarded(const struct dossier *dossier) {
-	return dossier->holding == dossier->receipt_count && isfinite(dossier->epsilon);
+/* How many outputs have an epsilon that is copied from the receipt of what they were made from, in
+ * whole or in part, which is not here. Nothing here computes it again. */
+static size_t count_copied(const struct dossier *dossier) {
+	const struct report *report = &dossier->report;
+	size_t copied = 0;
+	for (size_t i = 0; i < report->receipt_count; i++) {
+		const struct receipt_bias *bias = report->receipts[i].v.bias;
+		bool found = dossier->receipts[i].derived;
+		for (size_t k = 0; bias && k < report->receipt_count; k++)
+			found |= !strcmp(report->receipts[k].sha256, bias->receipt_sha256);
+		copied += !found && (bias || *dossier->receipts[i].source);
+	}
+	return copied;
 }
 
 static void put_parameters(FILE *file, const struct dossier *dossier) {
 	char number[UNITS_NUMBER], factor[ODDS_TEXT];
-	const double epsilon = dossier->epsilon;
-	put_hazard(file, "2.2", "Privacy parameter", is_guarded(dossier) ? MET : NOT_MET,
+	const double epsilon = dossier->epsilon, all = !evidence_guarded(dossier) ? (double)INFINITY
+	                                               : isfinite(dossier->epsilon_sum)
+	                                                   ? dossier->epsilon_sum
+	                                                   : epsilon;
+	const size_t copied = count_copied(dossier);
+	char not_here[96] = "";
+	if (copied)
+		(void)snprintf(not_here, sizeof not_here,
+		               " But of %zu it is copied from a receipt that is not here.", copied);
+	put_hazard(file, "2.2", "Privacy parameter",
+	           !evidence_guarded(dossier) ? NOT_MET
+	           : copied                   ? YOURS
+	                                      : MET,
 	           "`cuttle receipt verify`: verify.txt",
-	           "Epsilon of each output is stated, and was computed again. The largest is %s.",
-	           report_number(epsilon, true, number));
+	           "Epsilon of each output %s. The largest is %s.%s",
+	           evidence_guarded(dossier) ? "is stated, and was computed again"
+	                                     : "whose receipt holds was computed again; others "
+	                                       "have none",
+	           report_number(epsilon, true, number), not_here);
 	put_hazard(file, "2.2", "Hazard: a large epsilon",
-	           !is_guarded(dossier) || epsilon >= LARGE ? NOT_MET
-	           : epsilon <= CONSERVATIVE                ? MET
-	                                                    : YOURS,
+	           !evidence_guarded(dossier) || all >= LARGE ? NOT_MET
+	           : all <= CONSERVATIVE                      ? MET
+	                                                      : YOURS,
 	           "dpia.md, Risk as odds; docs/EVIDENCE.md",
-	           "Odds can grow %s times. Up to 1 counts as conservative in the document. From "
+	           "Odds can grow %s times%s. Up to 1 counts as conservative in the document. From "
 	           "10 on we say not met. Between them the decision is yours.",
-	           odds_factor(epsilon, factor));
+	           odds_factor(all, factor),
+	           dossier->costing < 2 || !isfinite(all) ? ""
+	           : isfinite(dossier->epsilon_sum) ? ", by all outputs here, if they are of the "
+	                                              "same records"
+	                                            : ", by one output here alone");
 	put_hazard(file, "2.3", "Variant, and hazard of delta",
-	           !is_guarded(dossier)                      ? NOT_MET
+	           !evidence_guarded(dossier)                ? NOT_MET
 	           : dossier->has_rho || dossier->delta == 0 ? MET
 	                                                     : YOURS,
 	           "receipts/; verify.txt",
@@ -91,9 +120,10 @@ static void put_algorithms(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "3.3", "Bias", YOURS, EVIDENCE_YOURS,
 	           "What few records say is lost first, so small groups are shown worst.");
 	put_hazard(file, "3.6", "Hazard: synthetic data without a guarantee",
-	           is_guarded(dossier) ? MET : NOT_MET, "verify.txt", "%s",
-	           is_guarded(dossier) ? "Each output was drawn under the guarantee of its receipt."
-	                               : "Not every output here has a guarantee that holds.");
+	           evidence_guarded(dossier) ? MET : NOT_MET, "verify.txt", "%s",
+	           evidence_guarded(dossier)
+	               ? "Each output was drawn under the guarantee of its receipt."
+	               : "Not every output here has a guarantee that holds.");
 	put_hazard(file, "3.7", "Hazard: units of unstructured data", YOURS, EVIDENCE_YOURS,
 	           "A text may tell about others than its owner. Whoever stands in several "
 	           "people's records is protected less.");
@@ -101,34 +131,43 @@ static void put_algorithms(FILE *file, const struct dossier *dossier) {
 
 static void put_deployment(FILE *file, const struct dossier *dossier) {
 	const struct report *report = &dossier->report;
-	put_hazard(file, "4.1", "Query model", is_guarded(dossier) ? MET : NOT_MET, "receipts/",
+	put_hazard(file, "4.1", "Query model", evidence_guarded(dossier) ? MET : NOT_MET,
+	           "receipts/",
 	           "A data release: outputs are fixed. Whoever reads them asks the records "
 	           "nothing.");
 	put_hazard(file, "2.1.2, 4.1", "Composition and budget",
 	           dossier->is_counted ? MET : NOT_MET,
 	           dossier->ledger ? "`cuttle ledger history`: ledger.jsonl, verify.txt"
 	                           : "`cuttle ledger`: docs/GUARANTEE.md",
-	           "%s",
+	           "%s%s",
 	           dossier->is_counted
 	               ? "A ledger counted every run here that read records, and refuses what "
 	                 "would go over its limit."
 	               : "Not every run here was found in a ledger. What other runs cost is not "
-	                 "known.");
+	                 "known.",
+	           evidence_asked(dossier).count
+	               ? " Evaluations here cost their references more (report.html, Budget)."
+	               : "");
 	put_hazard(file, "4.2", "Threat and trust model", YOURS, EVIDENCE_YOURS,
 	           "The central model: whoever runs cuttle holds the records and is trusted. "
 	           "Readers are not.");
-	put_hazard(file, "4.3", "Hazard: floating point", MET,
-	           "dp/PRIVACY.md, The mechanism, in integers; `make test`: test\\_dp\\_ratio",
-	           "Private numbers enter as integers. They are clipped, summed and drawn as "
-	           "integers.");
+	const bool guarded = evidence_guarded(dossier);
+	static const char unguarded[] = "Not every output here has a guarantee that holds.";
+	put_hazard(
+	    file, "4.3", "Hazard: floating point", guarded ? MET : NOT_MET,
+	    "dp/PRIVACY.md, The mechanism, in integers; `make test`: test\\_dp\\_ratio", "%s",
+	    guarded ? "Private numbers enter as integers. They are clipped, summed and drawn "
+	              "as integers."
+	            : unguarded);
 	put_hazard(file, "4.3", "Hazard: timing", NOT_MET,
 	           "docs/GUARANTEE.md; dp/PRIVACY.md, What is not promised",
 	           "Time is not covered. Run offline, on a machine that no reader shares, and "
 	           "publish afterwards.");
-	put_hazard(file, "4.3", "Hazard: errors and other channels", MET,
-	           "dp/PRIVACY.md, Threat model; tests/cli/noninterference.sh",
-	           "No message, exit code or size depends on a record, but through the "
-	           "mechanism.");
+	put_hazard(file, "4.3", "Hazard: errors and other channels", guarded ? MET : NOT_MET,
+	           "dp/PRIVACY.md, Threat model; tests/cli/noninterference.sh", "%s",
+	           guarded ? "No message, exit code or size depends on a record, but through the "
+	                     "mechanism."
+	                   : unguarded);
 	put_hazard(file, "4.4", "Hazard: data security", YOURS, EVIDENCE_YOURS,
 	           "The records themselves, while they are stored and read.");
 	put_hazard(file, "4.4", "Hazard: access control", YOURS, EVIDENCE_YOURS,
@@ -136,15 +175,18 @@ static void put_deployment(FILE *file, const struct dossier *dossier) {
 	put_hazard(file, "4.5", "Hazard: data collection exposure", YOURS, EVIDENCE_YOURS,
 	           "Whether the records had to be collected at all, and for how long they are "
 	           "kept.");
-	size_t sound = 0;
-	for (size_t i = 0; i < report->audit_count; i++)
-		sound += !report->audits[i].is_void && !report->audits[i].contradicts;
-	put_hazard(file, "4.6", "Tests of the implementation",
-	           sound && sound == report->audit_count ? MET : NOT_MET,
+	size_t sound = 0, wrong = 0;
+	for (size_t i = 0; i < report->audit_count; i++) {
+		const struct report_audit *audit = &report->audits[i];
+		const bool failed = audit->is_void || audit->contradicts;
+		wrong += failed;
+		sound += !failed && audit->receipt != REPORT_NONE;
+	}
+	put_hazard(file, "4.6", "Tests of the implementation", sound && !wrong ? MET : NOT_MET,
 	           "`cuttle audit`: dpia.md, Extraction tests",
-	           "%zu audits are here, and %zu are neither void nor contradict. Audits can "
-	           "refute, never confirm.",
-	           report->audit_count, sound);
+	           "%zu audits are here. %zu are void or contradict. %zu of the others tested what "
+	           "a receipt here promises. Audits can refute, never confirm.",
+	           report->audit_count, wrong, sound);
 }
 
 void evidence_write_nist(FILE *file, const struct dossier *dossier) {

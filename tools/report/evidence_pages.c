@@ -54,6 +54,25 @@ const char *evidence_subject(const struct dossier *dossier) {
 	           : dossier->receipts[0].name;
 }
 
+bool evidence_guarded(const struct dossier *dossier) {
+	return dossier->holding == dossier->receipt_count && isfinite(dossier->epsilon);
+}
+
+struct evidence_asked evidence_asked(const struct dossier *dossier) {
+	const struct report *report = &dossier->report;
+	struct evidence_asked sum = {0};
+	for (size_t i = 0; i < report->evaluation_count; i++) {
+		const json_t *asked = json_object_get(report->evaluations[i].document, "asked");
+		const double epsilon = json_number_value(json_object_get(asked, "epsilon")),
+		             delta = json_number_value(json_object_get(asked, "delta"));
+		if (!(epsilon > 0)) continue;
+		sum.count++;
+		sum.epsilon = units_add(sum.epsilon, epsilon);
+		sum.delta = units_add(sum.delta, fmax(delta, 0));
+	}
+	return sum;
+}
+
 void evidence_audits(FILE *file, const struct dossier *dossier, const char *names) {
 	const struct report *report = &dossier->report;
 	const char *before = "";
@@ -70,6 +89,8 @@ void evidence_audits(FILE *file, const struct dossier *dossier, const char *name
 			fprintf(file, ", epsilon at least %s (95 %%)",
 			        report_number(audit->game.likely, false, number));
 		if (audit->is_private) fputs(" (PRIVATE: " REPORT_STAMP ")", file);
+		if (!isnan(audit->claimed) && audit->receipt == REPORT_NONE)
+			fputs(", but no receipt here promises what it tested", file);
 		before = "; ";
 	}
 	if (!*before) fputs("not run", file);

@@ -54,6 +54,17 @@ const char *evidence_subject(const struct dossier *dossier);
 /* The rows "evaluation" and the like: how many private files were left out, in words; "" = none. */
 void evidence_left_out(FILE *file, const struct dossier *dossier);
 
+/* Whether something is promised for all outputs in the folder. */
+bool evidence_guarded(const struct dossier *dossier);
+
+/* What evaluations that asked records through noise cost these, together. */
+struct evidence_asked {
+	size_t count; /* of such evaluations; 0 = the rest is 0, too */
+	double epsilon;
+	double delta;
+};
+struct evidence_asked evidence_asked(const struct dossier *dossier);
+
 /* Which audits of the dossier have one of the names in `names`, such as " canary lot ", in words:
  * what each found, or "not run". */
 void evidence_audits(FILE *file, const struct dossier *dossier, const char *names);

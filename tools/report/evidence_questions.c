@@ -56,9 +56,24 @@ static void put_receipt_sources(struct asking *asking, const char *words) {
 		put_source(asking, asking->dossier->receipts[i].name, words);
 }
 
+static const char *name_readers(const struct dossier *dossier) {
+	if (!dossier->holding) return "Against nobody: no receipt here holds.";
+	if (!evidence_guarded(dossier))
+		return "Of an output with a stamp above, against nobody. Of the others, as their "
+		       "receipts say.";
+	if (dossier->counts_lots)
+		return "Against any reader of the output, with any computer, and any knowledge but "
+		       "that of the lots. Who knows which batch a record was in may learn more, "
+		       "and "
+		       "that epsilon has a row of its own. Not against who watches the machine at "
+		       "work, nor against who runs it.";
+	return "Against any reader of the output, with any knowledge and any computer. Not against "
+	       "who watches the machine at work, nor against who runs it.";
+}
+
 static void ask_promise(struct asking *asking) {
 	const struct dossier *dossier = asking->dossier;
-	const bool held = dossier->holding == dossier->receipt_count && isfinite(dossier->epsilon);
+	const bool held = evidence_guarded(dossier);
 	ask(asking, 1, "What is protected?",
 	    !dossier->holding ? "Nothing: no receipt here holds."
 	    : held ? "The unit of each receipt, and how far conclusions about it may move."
@@ -67,20 +82,16 @@ static void ask_promise(struct asking *asking) {
 	put_receipt_sources(asking, "\"guarantee\":");
 	put_source(asking, "verify.txt", "exit code");
 	if (dossier->holding) put_source(asking, "dpia.md", "| Unit and neighbours 1 |");
-	ask(asking, 2, "Against whom?",
-	    !dossier->holding ? "Against nobody: no receipt here holds."
-	                      : "Against any reader of the output, with any knowledge and any "
-	                        "computer. Not against "
-	                        "who watches the machine at work, nor against who runs it.");
+	ask(asking, 2, "Against whom?", name_readers(dossier));
 	put_source(asking, "sp800-226.md", "| Threat and trust model |");
 	put_source(asking, "sp800-226.md", "| Hazard: timing |");
 	put_source(asking, "hipaa.md", "| Other information |");
+	if (dossier->counts_lots)
+		put_source(asking, "dpia.md", "| epsilon if the record's batch is known |");
 	ask(asking, 3, "For how long?",
 	    !dossier->holding ? "Nothing is promised, so there is no time to tell."
-	                      : "For ever: nothing that is learnt or computed later makes the "
-	                        "bound weaker. Further "
-	                        "runs "
-	                        "over the same records add to it.");
+	                      : "For ever: nothing that is learnt or computed later makes a bound "
+	                        "weaker. Further runs over the same records add to it.");
 	put_source(asking, "hipaa.md", "| Other information |");
 	put_source(asking, "sp800-226.md", "| Composition and budget |");
 }

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether a character is not seen as itself: control characters, what turns text around, joiners,
- * spaces of no width, and tags. */
-static bool is_invisible(uint32_t c) {
+bool report_invisible(uint32_t c) {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
 	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
 	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
@@ -22,7 +20,7 @@ static size_t put_character(FILE *file, const char *text, size_t left, const cha
                             const char *close) {
 	uint32_t c;
 	const size_t size = utf8_decode(text, left, &c);
-	if (!size || is_invisible(c))
+	if (!size || report_invisible(c))
 		fprintf(file, "%sU+%04X%s", open, size ? c : UNICODE_REPLACEMENT, close);
 	else (void)fwrite(text, 1, size, file);
 	return size ? size : 1;

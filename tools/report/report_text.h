@@ -11,6 +11,10 @@
 #include "workflow/report/report.h"
 #include <stdio.h>
 
+/* Whether a character is not seen as itself: control characters, what turns text around, joiners,
+ * spaces of no width, and tags. */
+bool report_invisible(uint32_t character);
+
 /* Text for HTML and SVG, inside an element or a quoted attribute. A control character, and one that
  * is not seen or turns text around, is shown as its number: [U+202E]. NULL is nothing. */
 void report_html(FILE *file, const char *text);

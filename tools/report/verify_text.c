@@ -2,12 +2,21 @@
 // The text of verify_text.h.
 #include "tools/report/verify_text.h"
 
-/* Writes a line, in which a control character of a foreign word is '?': it neither ends the line
- * nor commands a terminal. */
+#include "base/utf8.h"
+#include "tools/report/report_text.h"
+#include <string.h>
+
+/* Writes a line, in which a character of a foreign word that is not seen is '?': it neither ends
+ * the line, nor turns it around, nor commands a terminal. */
 static void put_promise_line(FILE *file, const char *before, const char *text) {
 	fputs(before, file);
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, file);
+	for (size_t left = strlen(text), size; left; text += size, left -= size) {
+		uint32_t c;
+		size = utf8_decode(text, left, &c);
+		if (!size || report_invisible(c)) fputc('?', file);
+		else (void)fwrite(text, 1, size, file);
+		size += !size;
+	}
 	fputc('\n', file);
 }
 

@@ -107,12 +107,13 @@ static const char *find_expanded(const struct dossier *dossier, const struct ver
 	return NULL;
 }
 
-/* Whether the receipt of the bias, of which these texts are, was given. */
-static bool has_bias_receipt(const struct dossier *dossier, const struct verification *v) {
-	bool found = false;
-	for (size_t i = 0; v->bias && i < dossier->receipt_count; i++)
-		found |= !strcmp(dossier->receipts[i].sha256, v->bias->receipt_sha256);
-	return found;
+/* Sets source to the hash of the receipt of what this one's output was made from. */
+static void take_source(const struct verification *v, char source[HASH_TEXT]) {
+	const char *hash = v->evidence.kind == &EXPAND_KIND
+	                       ? ((const struct expand_receipt *)v->receipt)->parent_receipt
+	                   : v->evidence.kind == &SAMPLE_KIND && v->bias ? v->bias->receipt_sha256
+	                                                                 : "";
+	(void)snprintf(source, HASH_TEXT, "%s", hash);
 }
 
 /* Verifies one receipt. Only what is about the receipt itself is a verdict; a file that cannot be
@@ -128,8 +129,7 @@ static enum cuttle_status judge_receipt(const struct report_request *request,
 		receipt->files.parent = find_expanded(dossier, &v);
 		receipt->files.key = dossier->key != NULL;
 		if (*v.ledger.entry) receipt->files.ledger = request->ledger;
-		receipt->derived = receipt->files.parent || (v.evidence.kind == &SAMPLE_KIND &&
-		                                             has_bias_receipt(dossier, &v));
+		take_source(&v, receipt->source);
 		status = verification_compare(&v, &receipt->files, &receipt->why);
 		is_told = !status || status == CUTTLE_LEDGER ||
 		          (status == CUTTLE_INPUT && !v.private_output);
@@ -165,6 +165,12 @@ static void order_receipts(struct dossier *dossier) {
 		dossier->holding += !receipt->verdict;
 		dossier->failing += receipt->verdict == CUTTLE_LEDGER;
 	}
+	// What a receipt that does not hold says is no cost: then each that was made from it
+	// counts.
+	for (size_t i = 0; i < dossier->holding; i++)
+		for (size_t k = 0; k < dossier->holding; k++)
+			dossier->receipts[i].derived |=
+			    !strcmp(dossier->receipts[i].source, dossier->receipts[k].sha256);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -230,6 +236,25 @@ static void gather_facts(struct dossier *dossier) {
 		dossier->is_compared &= receipt->files.output != NULL;
 		dossier->shares_unit &= is_same_member(receipt, &report->receipts[0], "unit") &&
 		                        is_same_member(receipt, &report->receipts[0], "adjacency");
+		dossier->counts_lots |= receipt->epsilon_known != receipt->epsilon;
+	}
+}
+
+/* Adds up what all outputs cost together, where that means anything. */
+static void gather_sums(struct dossier *dossier) {
+	const struct report *report = &dossier->report;
+	const bool added = dossier->shares_unit && isfinite(dossier->epsilon) &&
+	                   dossier->holding == dossier->receipt_count;
+	dossier->epsilon_sum = dossier->delta_sum = dossier->rho_sum = added ? 0 : (double)NAN;
+	for (size_t i = 0; i < report->receipt_count; i++) {
+		const struct report_receipt *receipt = &report->receipts[i];
+		if (dossier->receipts[i].derived) continue;
+		const json_t *rho = json_object_get(receipt->document, "rho");
+		dossier->costing++;
+		if (!added) continue;
+		dossier->epsilon_sum = units_add(dossier->epsilon_sum, dossier_epsilon(receipt));
+		dossier->delta_sum = units_add(dossier->delta_sum, receipt->delta);
+		dossier->rho_sum = units_add(dossier->rho_sum, json_number_value(rho));
 	}
 }
 
@@ -298,7 +323,7 @@ static enum cuttle_status stamp_pages(struct dossier *dossier, struct cuttle_err
 enum cuttle_status dossier_make(const struct report_request *request, struct dossier *dossier,
                                 struct cuttle_error *error) {
 	struct other_files others = {.count = 0};
-	*dossier = (struct dossier){.epsilon = NAN};
+	*dossier = (struct dossier){.epsilon = NAN, .epsilon_sum = NAN};
 	enum cuttle_status status =
 	    request->key ? signature_read_public(request->key, dossier->public_key, error)
 	                 : CUTTLE_OK;
@@ -313,6 +338,7 @@ enum cuttle_status dossier_make(const struct report_request *request, struct dos
 	status = report_what_holds(request, dossier, &others, error);
 	if (status) return status;
 	gather_facts(dossier);
+	gather_sums(dossier);
 	status = extract_ledger(request, dossier, error);
 	return status ? status : stamp_pages(dossier, error);
 }

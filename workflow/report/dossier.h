@@ -25,8 +25,11 @@ struct dossier_receipt {
 	const char *output_sha256;       /* as it claims; NULL = it names none */
 	json_t *document;                /* into which that points; as it was written */
 	struct verification_files files; /* what it was compared with */
-	/* It read no record, and what it was made from is in the folder, too: an expansion with
-	 * its parent, texts of a bias with the receipt of that. So it costs nothing more. */
+	/* Of the receipt of what it was made from, if that was given: of an expansion its parent,
+	 * of texts of a bias the bias; "" = none. */
+	char source[HASH_TEXT];
+	/* It read no record, and that receipt is in the folder and holds. So it costs nothing
+	 * more. */
 	bool derived;
 	/* OK: it holds. INPUT: it agrees with itself, and its output is NOT PRIVATE. LEDGER: it
 	 * does not hold. The last two have a line that says why. */
@@ -49,8 +52,13 @@ struct dossier {
 	const char *key; /* that must have signed all receipts; NULL = any */
 	char public_key[SIGNATURE_PUBLIC];
 	/* Of all receipts that hold, together. */
-	double epsilon;    /* the largest; infinity: one promises nothing; NaN: none holds */
-	double delta;      /* the largest */
+	double epsilon; /* the largest; infinity: one promises nothing; NaN: none holds */
+	double delta;   /* the largest */
+	/* Sums over all that cost anything. NaN: they protect different things, or one of the
+	 * receipts does not hold, or promises nothing. */
+	double epsilon_sum, delta_sum, rho_sum;
+	size_t costing;    /* how many cost anything: all but derived ones */
+	bool counts_lots;  /* an epsilon holds while nobody knows which batch a record was in */
 	bool has_rho;      /* each states its rho, and counts on no secret lots; but derived ones */
 	bool owns_persons; /* each protects everybody with one value of a field */
 	bool is_counted;   /* each was found in the ledger; but derived ones */
