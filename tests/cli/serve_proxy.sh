@@ -10,11 +10,12 @@ example=$(dirname "$(realpath "$0")")/../../packaging/examples/nginx.conf
 . "$(dirname "$example")/../../tests/cli/server.bash"
 PATH=$PATH:/usr/sbin
 for program in nginx openssl python3; do
-	command -v $program >/dev/null || { echo "skipped: ${0##*/}: there is no $program"; exit 0; }
+	command -v "$program" >/dev/null || { echo "skipped: ${0##*/}: there is no $program"; exit 0; }
 done
 need_tiny finite
 need_server
 runtime=$(mktemp -d /dev/shm/cuttle-XXXXXX)
+address=
 make_keys
 make_ledger
 start_server log --listen 127.0.0.1:0 --keys keys --state state --ledger ledger --runtime-dir "$runtime" --host cuttle.example \
