@@ -274,7 +274,7 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
-NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
+NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs serve_trail tag trace units
 # The night in parts, so that one which failed can run again alone: make night-packages.
 NIGHT := check asan statistics oracles packages arm proofs documents
 test-nightly:

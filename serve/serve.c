@@ -6,6 +6,7 @@
 #include "serve/http/http.h"
 #include "serve/jobs/jobs_routes.h"
 #include "serve/http/keys.h"
+#include "serve/keys_routes.h"
 #include "serve/page.h"
 #include "serve/plain.h"
 #include <errno.h>
@@ -25,6 +26,7 @@ struct server {
 	struct keys *keys;
 	struct plain *plain;
 	struct page page;
+	struct keys_routes routes;
 	struct jobs *jobs;
 	struct http_server *http;
 };
@@ -65,6 +67,11 @@ static void wait_for_end(struct server *server) {
 			fprintf(stderr, "cuttle serve: the keys stay as they were: %s\n",
 			        error.message);
 		else http_keys_changed(server->http);
+		// They are as they are, whether the trail can be told now or at the next change.
+		if (server->jobs && jobs_note_keys(server->jobs, server->keys, NULL, &error))
+			fprintf(stderr,
+			        "cuttle serve: the audit trail lacks a change of keys: %s\n",
+			        error.message);
 	}
 }
 
@@ -93,6 +100,7 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 		jobs.user = server;
 		status = jobs_open(&jobs, &server->jobs, error);
 		if (!status && server->keys) status = jobs_adopt(server->jobs, server->keys, error);
+		if (!status) status = jobs_note_keys(server->jobs, server->keys, NULL, error);
 		if (status && server->jobs) jobs_stop(server->jobs);
 		if (status && server->plain) plain_stop(server->plain);
 	}
@@ -101,16 +109,19 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 
 static enum cuttle_status serve_clients(struct server *server, const struct serve_request *request,
                                         struct cuttle_error *error) {
-	struct http_table tables[3];
+	struct http_table tables[4];
 	size_t count = 0;
 	page_make(&server->page);
 	tables[count++] = page_table(&server->page);
 	if (server->plain) tables[count++] = plain_table(server->plain);
 	if (server->jobs) tables[count++] = jobs_table(server->jobs);
+	server->routes = (struct keys_routes){server->keys, server->jobs, &server->http};
+	if (server->keys) tables[count++] = keys_table(&server->routes);
 	const struct http_params params = {.tables = tables,
 	                                   .table_count = count,
 	                                   .keys = server->keys,
 	                                   .listening = &server->listening,
+	                                   .proxy = request->proxy,
 	                                   .quiet = request->quiet};
 	const enum cuttle_status status = http_start(&params, &server->http, error);
 	if (status) {

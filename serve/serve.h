@@ -23,10 +23,11 @@ struct serve_request {
 	struct cuttle_model *model; /* NULL with SERVE_PLAIN_OFF */
 	const char *name;           /* what clients call it: [a-z0-9_-]+ */
 	enum serve_plain plain;
-	uint32_t slots;                  /* completions at once */
-	uint32_t context;                /* tokens of prompt and text; 0 = as the model allows */
-	const struct serve_bias *bias;   /* of completions; NULL = none */
-	bool quiet;                      /* no log line for each request */
+	uint32_t slots;                /* completions at once */
+	uint32_t context;              /* tokens of prompt and text; 0 = as the model allows */
+	const struct serve_bias *bias; /* of completions; NULL = none */
+	const char *proxy; /* whose word on clients' addresses counts: http.h; NULL = nobody's */
+	bool quiet;        /* no log line for each request */
 	const struct jobs_options *jobs; /* private jobs; NULL = there are none. Its `busy` is
 	                                    this server's */
 

@@ -131,10 +131,16 @@ if [ "$(id -u)" = 0 ] && [ -z "$present" ]; then
 	/usr/bin/cuttle --version >/dev/null || fail "the installed command does not run"
 	mkdir -p "${kept[@]}"
 	touch "${kept[@]/%//keys}"
+	mkdir /var/lib/private/cuttle/server
+	touch /var/lib/private/cuttle/{ledger.db,ledger.db-wal,server/trail.jsonl,server/trail.key,server/jobs.db}
 	dpkg --purge "${packages[@]}" >log 2>&1 || { cat log && fail "dpkg --purge"; }
 	while read -r file; do
 		[ ! -e "$file" ] || [ -d "$file" ] || fail "$file stays behind"
 	done <files
+	# What was spent, and who did what, is not for a package to forget.
+	left=$(cd /var/lib/private/cuttle && find . -type f | sort | paste -sd' ')
+	rm -rf /var/lib/private/cuttle
+	[ "$left" = './ledger.db ./ledger.db-wal ./server/trail.jsonl ./server/trail.key' ] || fail "a purge leaves $left"
 	for file in /usr/include/cuttle "${kept[@]}"; do [ ! -e "$file" ] || fail "$file stays behind"; done
 else
 	echo "SKIPPED: packages are installed and removed by root alone, where they were not installed before"

@@ -7,6 +7,7 @@
 #include "tools/common/verbs.h"
 
 #include "io/disk/fail.h"
+#include "io/ledger/backup.h"
 #include "io/ledger/ledger.h"
 #include "io/disk/signature.h"
 #include <math.h>
@@ -23,6 +24,7 @@ struct ledger_values {
 	const char *run;      /* release, reserve: 32 hex digits */
 	const char *head;     /* verify: hash of an entry that must be there, 64 hex digits */
 	const char *sign;     /* key: path of the secret key to make */
+	const char *output;   /* backup: path of the copy */
 	double epsilon_limit; /* init */
 	double delta_limit;   /* init */
 	/* These four are numbers above 0, as they were typed; NULL = not given. */
@@ -78,6 +80,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "sign", VALUE(sign), .argument = "FILE",
 	 .help = "key: the secret key to make, with FILE.pub beside it; generate --sign FILE "
 	         "signs receipts with it"},
+	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
+	 .help = "backup: the copy, a file that is not there yet"},
 	{.name = "json", VALUE(json),
 	 .help = "show, list: all fields as JSON"},
 };
@@ -102,7 +106,8 @@ static const char ABOUT[] =
 	"refused. reserve charges what other programs spend, for ever. release gives back what "
 	"a run reserved that was ended before its first token. export prints the entries as "
 	"JSON lines, without units. verify checks every byte of the file and the chain of "
-	"hashes, and says what each data set counts. key makes a pair of Ed25519 keys (no "
+	"hashes, and says what each data set counts. backup copies the ledger, also while runs "
+	"and a server write to it, and checks the copy. key makes a pair of Ed25519 keys (no "
 	"ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
 
 	"generate with lots is charged epsilon and delta, not rho, since it has no useful rho. "
@@ -466,9 +471,34 @@ static enum cuttle_status make_key(const char *path, struct cuttle_error *error)
 	return status;
 }
 
-enum action { INIT, KEY, LIST, SHOW, HISTORY, CHECK, VERIFY, EXPORT, RESERVE, RELEASE, ACTIONS };
-static const char *const NAMES[ACTIONS] = {"init",  "key",    "list",   "show",    "history",
-                                           "check", "verify", "export", "reserve", "release"};
+static enum cuttle_status back_up(const struct ledger_values *values, struct cuttle_error *error) {
+	uint64_t entries;
+	char head[HASH_TEXT];
+	const enum cuttle_status status =
+	    backup_ledger(values->ledger, values->output, &entries, head, error);
+	if (!status)
+		printf("%llu entries, each as it was written; the last is %s\n",
+		       (unsigned long long)entries, *head ? head : "none");
+	return status;
+}
+
+enum action {
+	INIT,
+	KEY,
+	LIST,
+	SHOW,
+	HISTORY,
+	CHECK,
+	VERIFY,
+	EXPORT,
+	RESERVE,
+	RELEASE,
+	BACKUP,
+	ACTIONS
+};
+static const char *const NAMES[ACTIONS] = {"init",    "key",     "list",   "show",
+                                           "history", "check",   "verify", "export",
+                                           "reserve", "release", "backup"};
 
 static enum cuttle_status perform_action(const struct verb *verb,
                                          const struct ledger_values *values, enum action action,
@@ -476,6 +506,7 @@ static enum cuttle_status perform_action(const struct verb *verb,
 	struct ledger *ledger;
 	if (action == INIT) return init_dataset(verb, values, error);
 	if (action == KEY) return make_key(values->sign, error);
+	if (action == BACKUP) return back_up(values, error);
 	enum cuttle_status status = ledger_open(values->ledger, &ledger, error);
 	if (status) return status;
 	switch (action) {
@@ -504,6 +535,7 @@ static enum cuttle_status perform_action(const struct verb *verb,
 		break;
 	case INIT:
 	case KEY:
+	case BACKUP:
 	case ACTIONS:
 		break;
 	}
@@ -516,7 +548,7 @@ static enum cuttle_status perform_action(const struct verb *verb,
 static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger_values *values,
                                     enum action action) {
 	const bool all = action == LIST || action == SHOW || action == HISTORY ||
-	                 action == EXPORT || action == VERIFY || action == KEY;
+	                 action == EXPORT || action == VERIFY || action == KEY || action == BACKUP;
 	const bool charges = action == CHECK || action == RESERVE,
 	           counts = action == INIT || charges, renyi = values->measure == LEDGER_RDP,
 	           in_losses = values->loss || values->loss_limit || values->order != COUNT_NONE,
@@ -525,6 +557,7 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 	const struct verb_need needs[] = {
 	    {action == KEY && !values->sign, "--sign FILE", "--sign officer.key"},
 	    {action != KEY && !values->ledger, "--ledger FILE", "--ledger spent.db"},
+	    {action == BACKUP && !values->output, "--output FILE", "--output copy.db"},
 	    {!all && !values->dataset, "--dataset NAME", "--dataset notes"},
 	    {action == INIT && !limited,
 	     renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
@@ -568,6 +601,9 @@ static int check_ledger_files(const struct verb *verb, const struct ledger_value
 	const struct path_use key = {"--sign", values->sign, PATH_RECORD, NULL, {SIGNATURE_BESIDE}};
 	const struct path_use ledger = {
 	    "--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}};
+	const struct path_use both[] = {
+	    ledger, {"--output", values->output, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
+	if (action == BACKUP) return verb_paths(verb, both, 2);
 	return verb_paths(verb, action == KEY ? &key : &ledger, 1);
 }
 
@@ -597,7 +633,7 @@ static int run_ledger_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb ledger_verb = {
     .name = "ledger",
-    .usage = "init|key|list|show|history|check|verify|export|reserve|release [OPTION]...",
+    .usage = "init|key|list|show|history|check|verify|export|reserve|release|backup [OPTION]...",
     .summary = "the privacy budget of data sets, counted over runs",
     .example = "init --ledger spent.db --dataset notes --epsilon-limit 10 --delta-limit 1e-6",
     .about = ABOUT,

@@ -15,7 +15,7 @@
 //     serve/http/http_check.c           what can be read in two ways is refused, and its connection
 //                                       ends
 //     serve/http/keys.c                 a key that was right before is recalled by a keyed hash
-//     serve/http/http_work.c            else the disk thread hashes it, while the connection waits
+//     serve/http/http_work.c            else the hasher hashes it, while the connection waits
 //   serve/http/http.c                   the body, counted; then the route answers:
 //     serve/http/http_state.c           /health, /ready, /metrics: at once
 //     serve/http/http_work.c            a slow route, or an upload piece by piece: on the disk
@@ -41,11 +41,18 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/secrecy.h"
 #include "io/receipts/receipt.h"
+#include "io/disk/fail.h"
 #include "serve/http/health.h"
 #include "serve/http/keys.h"
+#include "serve/jobs/trail_check.h"
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct serve_values {
@@ -54,16 +61,24 @@ struct serve_values {
 	const char *keys;        /* path */
 	const char *certificate; /* path */
 	const char *secret;      /* path */
-	struct option_list hosts; /* more names of this server */
-	const char *name;         /* of the model; NULL = from its file */
-	const char *state;        /* folder for private jobs; NULL = there are none */
-	const char *runtime;      /* folder in memory for keys; NULL = as usual */
-	const char *ledger;       /* path; with state */
-	const char *bias;         /* path, its receipt beside it */
-	uint64_t queue;           /* most jobs that wait or run; 0 = not given */
-	uint64_t seed;            /* of jobs; COUNT_NONE = private */
+	struct option_list hosts;    /* more names of this server */
+	const char *proxy;           /* address, or "unix"; NULL = none */
+	struct option_list datasets; /* key: that it may use; none = all */
+	const char *name;            /* of the model; NULL = from its file */
+	const char *state;           /* folder for private jobs; NULL = there are none */
+	const char *runtime;         /* folder in memory for keys; NULL = as usual */
+	const char *ledger;          /* path; with state */
+	const char *bias;            /* path, its receipt beside it */
+	uint64_t key_jobs, key_waiting, key_bytes; /* of one key; 0 = not given */
+	uint64_t queue;                            /* most jobs that wait or run; 0 = not given */
+	uint64_t seed;                             /* of jobs; COUNT_NONE = private */
 	bool approval;
 	bool restored;
+	bool trail_restored;
+	const char *trail_copy; /* path, "-" = standard output; NULL = none */
+	const char *sign;       /* path of a secret key; NULL = nothing is signed */
+	const char *public_key; /* trail verify: as --key of receipt verify; NULL = any */
+	const char *head;       /* trail verify: a hash that must be there */
 	uint64_t slots;
 	uint64_t context;
 	int plain; /* enum serve_plain */
@@ -73,10 +88,10 @@ struct serve_values {
 // clang-format off
 #define SERVE(member) OPTION(struct serve_values, member)
 static const struct option_entry OPTIONS[] = {
-	{.name = "listen", SERVE(listen), .argument = "ADDRESS",
+	{.name = "listen", .first = true, SERVE(listen), .argument = "ADDRESS",
 	 .help = "HOST:PORT or unix:PATH (default: the socket that systemd hands over, else "
 	         "127.0.0.1:8080); other hosts than this one only with TLS and keys"},
-	{.name = "keys", SERVE(keys), .argument = "FILE",
+	{.name = "keys", .first = true, SERVE(keys), .argument = "FILE",
 	 .help = "clients need a key of this file, which cuttle serve key writes; without it "
 	         "whoever can connect may do everything"},
 	{.name = "tls-cert", SERVE(certificate), .argument = "FILE",
@@ -85,6 +100,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "host", SERVE(hosts), .argument = "NAME",
 	 .help = "another name by which clients call this server, as behind a proxy; may be given "
 	         "several times"},
+	{.name = "trusted-proxy", SERVE(proxy), .argument = "ADDRESS",
+	 .help = "connections from this address are of a proxy: the audit trail has the client's "
+	         "address, as its Forwarded or X-Forwarded-For says, and connections are limited "
+	         "by key. \"unix\" is who connects to a Unix socket"},
+	{.name = "dataset", SERVE(datasets), .argument = "NAME",
+	 .help = "key: it may use and see this data set alone (default: all); may be given several "
+	         "times"},
 	{.name = "plain", SERVE(plain), .argument = "pause|beside|off",
 	 .help = "completions without any protection. pause (default) refuses them while "
 	         "a private job runs, since who draws beside it could time its steps. "
@@ -92,21 +114,42 @@ static const struct option_entry OPTIONS[] = {
 	         "has none"},
 	{.name = "name", SERVE(name), .argument = "NAME",
 	 .help = "what clients call the model: a-z, 0-9, - and _ (default: from the file's name)"},
-	{.name = "state", SERVE(state), .argument = "FOLDER",
+	{.name = "state", .first = true, SERVE(state), .argument = "FOLDER",
 	 .help = "keep private jobs here, a folder of this server alone; with --ledger"},
-	{.name = "ledger", SERVE(ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, SERVE(ledger), .argument = "FILE",
 	 .help = "the ledger that private jobs are charged in (cuttle ledger init)"},
-	{.name = "runtime-dir", SERVE(runtime), .argument = "FOLDER",
+	{.name = "runtime-dir", .first = true, SERVE(runtime), .argument = "FOLDER",
 	 .help = "keep the keys of uploaded references here; must be in memory, so that a reboot "
 	         "forgets them (default: $RUNTIME_DIRECTORY, else /run/user/UID/cuttle)"},
-	{.name = "approval", SERVE(approval),
+	{.name = "approval", .first = true, SERVE(approval),
 	 .help = "officers alone may start private jobs"},
 	{.name = "ledger-restored", SERVE(restored),
 	 .help = "begin although the ledger lacks entries that this server has seen. It "
 	         "was put back from a backup, and what it lacks is counted no more. "
 	         "Needed once"},
+	{.name = "trail-copy", SERVE(trail_copy), .argument = "FILE",
+	 .help = "also write each line of the audit trail to this file, or to standard output "
+	         "(-), for programs that collect logs. STATE/trail.jsonl is what counts"},
+	{.name = "trail-restored", SERVE(trail_restored),
+	 .help = "begin although the audit trail is not as this server left it, and go on from "
+	         "what is there. Its next entry says so. Needed once"},
+	{.name = "sign", SERVE(sign), .argument = "FILE",
+	 .help = "sign receipts of private jobs, and each entry of the audit trail, with this "
+	         "secret key (made by cuttle ledger key). GET /v1/public-key is the public one"},
+	{.name = "public-key", SERVE(public_key), .argument = "PUBLIC",
+	 .help = "trail verify: the newest entry must be signed with this key: its 64 digits, or "
+	         "the file with them"},
+	{.name = "head", SERVE(head), .argument = "HASH",
+	 .help = "trail verify: an entry must have this hash, which was kept elsewhere"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
-	 .help = "private jobs that may wait or run (default 64); more are refused"},
+	 .help = "private jobs that may wait or run (default 64), half of them of one key; more "
+	         "are refused"},
+	{.name = "key-jobs", SERVE(key_jobs), .argument = "N", .least = 1, .most = 1000000,
+	 .help = "private jobs of one key, those that have ended included (default 4096)"},
+	{.name = "key-waiting", SERVE(key_waiting), .argument = "N", .least = 1, .most = 1000000,
+	 .help = "private jobs of one key that were not started (default 256)"},
+	{.name = "key-bytes", SERVE(key_bytes), .argument = "BYTES", .least = 1,
+	 .help = "references of one key's jobs together (default 17179869184, which is 16 GiB)"},
 	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
 	 .help = "completions at once (default 8); others wait"},
 	{.name = "ctx-size", .letter = 'c', SERVE(context), .argument = "TOKENS",
@@ -129,8 +172,11 @@ static const char ABOUT[] =
 	"clients expect. It answers /completion, /tokenize and /props as llama.cpp's do, and "
 	"/health, /ready and /metrics. Completions are NOT PRIVATE: the model goes on with "
 	"what it is sent.\n"
-	"cuttle serve key ID use|officer --keys FILE makes a key, adds its hash to the file, "
+	"cuttle serve key ID ROLE --keys FILE makes a key, adds its hash to the file, "
 	"and prints the key once. It stands nowhere else. To take a key away, delete its line. "
+	"Roles: use has private jobs, of the data sets of --dataset, and completions. officer "
+	"also sees the jobs of all, and reads ledger and trail. metrics reads /metrics alone. "
+	"admin makes and takes away keys by /v1/keys, and sees no text.\n"
 	"A server reads the file again on SIGHUP, and ends what was asked with keys that are "
 	"gone. Jobs are a key's: another one with the same ID does not see them. Files of keys "
 	"and the TLS key must be closed to others (chmod 600).\n"
@@ -146,6 +192,13 @@ static const char ABOUT[] =
 	"not begin (exit 7). Put the newest copy there. Where there is none, charge by hand "
 	"what is known (cuttle ledger reserve; receipts have the numbers). Then begin once "
 	"with --ledger-restored.\n"
+	"STATE/trail.jsonl is the audit trail: who created, uploaded, started, fetched, "
+	"cancelled and removed which job, and which keys came and went, with time, key and "
+	"address. A DELETE leaves it as it is. It has no text and no count of records.\n"
+	"cuttle serve trail verify STATE says whether it is whole, also while the server runs, "
+	"and also of a copy of the file. Exit 7: it was changed, cut or put in another order. "
+	"Who owns the folder can write all of it anew, but for --sign. So keep the hash that it "
+	"prints elsewhere, and give it as --head.\n"
 	"cuttle serve health, with the --listen and --tls-cert of a server that runs on this "
 	"machine, ends with 0 if it answers /health, and with 1 if not. A container's health "
 	"check calls it.\n"
@@ -153,22 +206,30 @@ static const char ABOUT[] =
 	"seconds.\n";
 // clang-format on
 
-#define MAKE_KEY "key ID use|officer --keys FILE"
+#define MAKE_KEY "key ID ROLE --keys FILE"
+#define CHECK_TRAIL "trail verify STATE"
 
 static int make_client_key(const struct verb *verb, const struct serve_values *values, int argc,
                            char **argv) {
-	static const char *const roles[] = {"use", "officer"};
 	struct cuttle_error error;
-	size_t role;
+	enum http_role role;
+	char datasets[KEYS_DATASETS] = "";
 	if (argc != 3 || !values->keys)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "to make a key type: cuttle serve " MAKE_KEY);
-	for (role = 0; role < 2 && strcmp(argv[2], roles[role]) != 0;) role++;
-	if (role == 2)
+	if (!http_role_find(argv[2], &role))
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "a key's role is use, officer, metrics or admin: cuttle serve " MAKE_KEY);
+	if (values->datasets.count && (role == HTTP_METRICS || role == HTTP_ADMIN))
 		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "a key's role is use or officer: cuttle serve " MAKE_KEY);
+		                   "--dataset is for the roles use and officer; others see none");
+	for (size_t i = 0; i < values->datasets.count; i++)
+		if (!keys_add_dataset(datasets, values->datasets.texts[i]))
+			return verb_refuse(verb, CUTTLE_USAGE,
+			                   "--dataset: an empty name, or too many of them");
 	const enum cuttle_status status =
-	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, STDOUT_FILENO, &error);
+	    keys_make(values->keys, argv[1], role, datasets, STDOUT_FILENO, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -216,9 +277,21 @@ static const char *find_serve_fault(const struct serve_values *values) {
 		return "--bias is for completions: leave out --plain off";
 	if (!jobs && values->approval) return "--approval needs --state FOLDER";
 	if (!jobs && values->restored) return "--ledger-restored needs --state FOLDER";
+	if (!jobs && values->trail_restored) return "--trail-restored needs --state FOLDER";
+	if (!jobs && values->sign) return "--sign needs --state FOLDER";
+	if (!jobs && values->trail_copy) return "--trail-copy needs --state FOLDER";
+	if (!jobs && values->key_jobs) return "--key-jobs needs --state FOLDER";
+	if (!jobs && values->key_waiting) return "--key-waiting needs --state FOLDER";
+	if (!jobs && values->key_bytes) return "--key-bytes needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
 	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
+	unsigned char address[sizeof(struct in6_addr)];
+	if (values->proxy && strcmp(values->proxy, "unix") != 0 &&
+	    inet_pton(AF_INET, values->proxy, address) != 1 &&
+	    inet_pton(AF_INET6, values->proxy, address) != 1)
+		return "--trusted-proxy must be an address such as 127.0.0.1 or ::1, or unix";
+	if (values->proxy && !values->keys) return "--trusted-proxy needs --keys FILE";
 	for (size_t i = 0; i < values->hosts.count; i++)
 		if (!is_host_name(values->hosts.texts[i]))
 			return "--host must be a name such as cuttle.example or [::1], without "
@@ -238,6 +311,8 @@ static int check_serve_paths(const struct verb *verb, const struct serve_values 
 	    PATH_ALONE("--bias", values->bias, PATH_FILE),
 	    PATH_ALONE("--tls-cert", values->certificate, PATH_FILE),
 	    PATH_ALONE("--tls-key", values->secret, PATH_FILE),
+	    PATH_ALONE("--sign", values->sign, PATH_FILE),
+	    PATH_ALONE("--trail-copy", values->trail_copy, PATH_OUTPUT),
 	    {"--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
 	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
 }
@@ -299,8 +374,14 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	    .kv_type = values->open.kv_type ? RECEIPT_KV_TYPES[values->open.kv_type] : NULL,
 	    .seed = values->seed,
 	    .queue = values->queue,
+	    .key_jobs = values->key_jobs,
+	    .key_waiting = values->key_waiting,
+	    .key_bytes = values->key_bytes,
 	    .approval = values->approval,
-	    .restored = values->restored};
+	    .restored = values->restored,
+	    .sign = values->sign,
+	    .trail_restored = values->trail_restored,
+	    .trail_copy = values->trail_copy};
 	const struct serve_request request = {.listen = {.address = values->listen,
 	                                                 .certificate = values->certificate,
 	                                                 .secret = values->secret,
@@ -314,6 +395,7 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	                                      .slots = (uint32_t)values->slots,
 	                                      .context = (uint32_t)values->context,
 	                                      .bias = bias.vector ? &told : NULL,
+	                                      .proxy = values->proxy,
 	                                      .quiet = values->quiet,
 	                                      .jobs = jobs ? &private_jobs : NULL,
 	                                      .listening = tell_address};
@@ -323,7 +405,64 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
-static const char *const ACTIONS[] = {"key", "health"};
+/* Prints what is told of a trail that is whole. */
+static void print_trail(const struct trail_check *check, bool alone) {
+	printf("entries    %llu\nhead       %s\n", (unsigned long long)check->end.head.number,
+	       check->end.head.number ? check->end.head.hash : "none");
+	if (check->waiting_count)
+		printf("waiting    %llu of them are in jobs.db alone; the server writes them when "
+		       "it begins\n",
+		       (unsigned long long)check->waiting_count);
+	printf("end        %s\n", check->known ? "as the server left it"
+	                          : alone      ? "not checked: give the state folder, or --head"
+	                                       : "not checked: jobs.db knows no entry");
+}
+
+static int verify_trail(const struct verb *verb, const struct serve_values *values,
+                        const char *place) {
+	struct stat state;
+	struct cuttle_error error;
+	struct trail_check check;
+	const bool folder = stat(place, &state) == 0 && S_ISDIR(state.st_mode);
+	char *trail = folder ? file_name(place, "/trail.jsonl") : strdup(place);
+	char *list = folder ? file_name(place, "/jobs.db") : NULL;
+	enum cuttle_status status = CUTTLE_OK;
+	if (!trail || (folder && !list)) status = io_fail(&error, CUTTLE_NOMEM, "out of memory");
+	if (!status && access(trail, R_OK) != 0)
+		status =
+		    io_fail(&error, CUTTLE_INPUT, "cannot read %s: %s", trail, strerror(errno));
+	char public_key[SIGNATURE_PUBLIC];
+	if (!status && values->public_key)
+		status = signature_read_public(values->public_key, public_key, &error);
+	if (!status) status = trail_check(trail, list, NULL, values->head, &check, &error);
+	if (!status && values->public_key && !trail_signed(&check.end, public_key)) {
+		status = io_fail(&error, CUTTLE_LEDGER,
+		                 "%s: its last entry is not signed with this key", trail);
+		trail_check_free(&check);
+	}
+	free(trail);
+	free(list);
+	if (status) return verb_fail(verb, status, &error);
+	print_trail(&check, !folder);
+	if (values->public_key) printf("signature  of this key, for all entries\n");
+	trail_check_free(&check);
+	return CUTTLE_OK;
+}
+
+static int run_trail_action(const struct verb *verb, const struct serve_values *values, int argc,
+                            char **argv) {
+	if (argc != 3 || strcmp(argv[1], "verify") != 0)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "to check an audit trail type: cuttle serve " CHECK_TRAIL);
+	if (values->head && (strlen(values->head) != HASH_TEXT - 1 ||
+	                     strspn(values->head, "0123456789abcdef") != HASH_TEXT - 1))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--head: must be 64 hex digits, in lower case");
+	return verify_trail(verb, values, argv[2]);
+}
+
+static const char *const ACTIONS[] = {"key", "trail", "health"};
+enum { ACTION_COUNT = sizeof ACTIONS / sizeof *ACTIONS };
 
 static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	struct serve_values values = {.slots = 8, .seed = COUNT_NONE};
@@ -331,14 +470,15 @@ static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
 	size_t action;
 	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
 	if (operands == argc) return run_server(verb, &values);
-	if (!verb_action(verb, argv[operands], ACTIONS, 2, &action)) return CUTTLE_USAGE;
-	if (action == 1) return ask_server_health(verb, &values, argc - operands);
+	if (!verb_action(verb, argv[operands], ACTIONS, ACTION_COUNT, &action)) return CUTTLE_USAGE;
+	if (action == 1) return run_trail_action(verb, &values, argc - operands, argv + operands);
+	if (action == 2) return ask_server_health(verb, &values, argc - operands);
 	return make_client_key(verb, &values, argc - operands, argv + operands);
 }
 
 const struct verb serve_verb = {
     .name = "serve",
-    .usage = "-m MODEL [--listen ADDRESS] [OPTION]... | " MAKE_KEY " | health",
+    .usage = "-m MODEL [--keys FILE] [OPTION]... | " MAKE_KEY " | " CHECK_TRAIL " | health",
     .summary = "a server: private jobs, and OpenAI's completions and chats, which are NOT PRIVATE",
     .example = "-m MODEL.gguf --state jobs --ledger spent.db --keys keys --approval",
     .another = "-m MODEL.gguf --listen 127.0.0.1:8080",
@@ -346,6 +486,6 @@ const struct verb serve_verb = {
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .actions = ACTIONS,
-    .action_count = sizeof ACTIONS / sizeof *ACTIONS,
+    .action_count = ACTION_COUNT,
     .run = run_serve_verb,
 };

@@ -244,6 +244,37 @@ static enum cuttle_status create_tables(struct chain *chain, struct cuttle_error
 	return status;
 }
 
+/* Gives an empty file pages with checksums. */
+static enum cuttle_status prepare_pages(struct chain *chain, struct cuttle_error *error) {
+	int reserved = PAGES_RESERVED;
+	const enum cuttle_status status = execute_sql(chain, "PRAGMA page_size=4096", error);
+	if (!status)
+		(void)sqlite3_file_control(chain->database.handle, "main",
+		                           SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+	return status;
+}
+
+enum cuttle_status chain_copy(struct chain *chain, const char *path, struct cuttle_error *error) {
+	struct chain *copy;
+	enum cuttle_status status = open_database(path, &copy, error);
+	if (status) return status;
+	status = prepare_pages(copy, error);
+	sqlite3_backup *backup = status ? NULL
+	                                : sqlite3_backup_init(copy->database.handle, "main",
+	                                                      chain->database.handle, "main");
+	if (!status && !backup)
+		status = report_sqlite_error(copy, sqlite3_errcode(copy->database.handle), error);
+	if (backup) {
+		// All pages in one step: they are those of one moment.
+		(void)sqlite3_backup_step(backup, -1);
+		const int code = sqlite3_backup_finish(backup);
+		if (code != SQLITE_OK) status = report_sqlite_error(copy, code, error);
+	}
+	if (!status) status = execute_sql(copy, "PRAGMA journal_mode=WAL", error);
+	chain_close(&copy);
+	return status;
+}
+
 enum cuttle_status chain_create(const char *path, struct cuttle_error *error) {
 	struct chain *chain;
 	int64_t things;
@@ -254,11 +285,7 @@ enum cuttle_status chain_create(const char *path, struct cuttle_error *error) {
 	if (file >= 0) (void)close(file);
 	enum cuttle_status status = open_database(path, &chain, error);
 	if (status) return status;
-	int reserved = PAGES_RESERVED;
-	status = execute_sql(chain, "PRAGMA page_size=4096", error);
-	if (!status)
-		(void)sqlite3_file_control(chain->database.handle, "main",
-		                           SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+	status = prepare_pages(chain, error);
 	if (!status) status = execute_sql(chain, "PRAGMA journal_mode=WAL", error);
 	if (!status) status = chain_begin(chain, error);
 	if (!status) {

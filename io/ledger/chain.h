@@ -76,6 +76,10 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
  * it. Without its hash it is exactly the text that the hash is taken of. NULL: out of memory. */
 char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size);
 
+/* Copies the chain as it is now to the file at `path`, which must be there and empty. Other
+ * processes may go on writing meanwhile: what they commit later is not in the copy. */
+enum cuttle_status chain_copy(struct chain *chain, const char *path, struct cuttle_error *error);
+
 /* Checks the file itself: every page and index, the schema with its triggers, the length. */
 enum cuttle_status chain_check(struct chain *chain, struct cuttle_error *error);
 

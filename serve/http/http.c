@@ -8,8 +8,11 @@
 
 #include "io/disk/fail.h"
 #include "io/disk/secrecy.h"
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +20,20 @@
 #include <unistd.h>
 
 /* ---- connections ----------------------------------------------------------------------------- */
+
+/* "10.0.0.7", "::1", or "unix". */
+static void print_address(struct MHD_Connection *connection, char text[HTTP_ADDRESS]) {
+	const union MHD_ConnectionInfo *info =
+	    mhd.connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *const address = info ? info->client_addr : NULL;
+	const void *bytes = NULL;
+	(void)snprintf(text, HTTP_ADDRESS, "unix");
+	if (address && address->sa_family == AF_INET)
+		bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+	else if (address && address->sa_family == AF_INET6)
+		bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+	if (bytes) (void)inet_ntop(address->sa_family, bytes, text, HTTP_ADDRESS);
+}
 
 static void note_connection(void *user, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode code) {
@@ -27,6 +44,7 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 		watched->socket =
 		    mhd.connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 		watched->deadline = http_now() + HTTP_REQUEST_S;
+		print_address(connection, watched->address);
 		watched->next = server->connections;
 		if (watched->next) watched->next->previous = watched;
 		server->connections = watched;
@@ -53,7 +71,10 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	x->connection = connection;
 	x->watched = info->socket_context;
 	x->uri = uri;
+	memcpy(x->address, x->watched->address, sizeof x->address);
 	x->reply.exchange = x;
+	(void)snprintf(x->request, sizeof x->request, "%s%012llx", server->name,
+	               (unsigned long long)server->begun++ & 0xffffffffffff);
 	x->target = strdup(uri);
 	x->path = strndup(uri, strcspn(uri, "?"));
 	if (x->target && x->path) return x;
@@ -237,7 +258,8 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	server->daemon = mhd.start_daemon(
 	    flags, 0, NULL, NULL, take_request, server, MHD_OPTION_LISTEN_SOCKET, socket,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
-	    MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)HTTP_ADDRESS_CONNECTIONS,
+	    MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+	    server->params.proxy ? 0U : (unsigned)HTTP_ADDRESS_CONNECTIONS,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)HTTP_REPLY_S, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 	    MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server, MHD_OPTION_NOTIFY_COMPLETED,
@@ -252,9 +274,14 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 }
 
 static bool prepare_server(struct http_server *server, const struct http_params *params) {
+	unsigned char name[sizeof server->name / 2];
+	randombytes_buf(name, sizeof name);
+	(void)sodium_bin2hex(server->name, sizeof server->name, name, sizeof name);
 	server->params = *params;
 	(void)pthread_mutex_init(&server->lock, NULL);
-	(void)pthread_cond_init(&server->wake, NULL);
+	(void)pthread_cond_init(&server->disk.wake, NULL);
+	(void)pthread_cond_init(&server->hasher.wake, NULL);
+	server->disk.server = server->hasher.server = server;
 	(void)pthread_cond_init(&server->finished, NULL);
 	server->table_count = params->table_count + 1;
 	server->tables = calloc(server->table_count, sizeof *server->tables);
@@ -266,6 +293,10 @@ static bool prepare_server(struct http_server *server, const struct http_params 
 	return true;
 }
 
+static void begin_line(struct http_line *line) {
+	line->runs = pthread_create(&line->thread, NULL, http_line_thread, line) == 0;
+}
+
 enum cuttle_status http_start(const struct http_params *params, struct http_server **out,
                               struct cuttle_error *error) {
 	*out = NULL;
@@ -275,11 +306,11 @@ enum cuttle_status http_start(const struct http_params *params, struct http_serv
 	if (!server) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!prepare_server(server, params)) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
-		server->has_disk =
-		    pthread_create(&server->disk, NULL, http_disk_thread, server) == 0;
+		begin_line(&server->disk);
+		begin_line(&server->hasher);
 		server->has_watch =
 		    pthread_create(&server->watch, NULL, http_watch_thread, server) == 0;
-		if (!server->has_disk || !server->has_watch)
+		if (!server->disk.runs || !server->hasher.runs || !server->has_watch)
 			status = io_fail(error, CUTTLE_INTERNAL, "no thread can be started");
 	}
 	if (!status) status = start_daemon(server, error);
@@ -319,16 +350,20 @@ void http_stop(struct http_server **out) {
 	// first finish what they have; from then on nothing is handed over and nobody suspends.
 	(void)pthread_mutex_lock(&server->lock);
 	server->ending = true;
-	(void)pthread_cond_signal(&server->wake);
+	(void)pthread_cond_signal(&server->disk.wake);
+	(void)pthread_cond_signal(&server->hasher.wake);
 	while (server->waiters) (void)pthread_cond_wait(&server->finished, &server->lock);
 	(void)pthread_mutex_unlock(&server->lock);
-	if (server->has_disk) (void)pthread_join(server->disk, NULL);
+	// Behind a key comes what it asked for.
+	if (server->hasher.runs) (void)pthread_join(server->hasher.thread, NULL);
+	if (server->disk.runs) (void)pthread_join(server->disk.thread, NULL);
 	(void)http_drain(server, 1);
 	if (server->daemon) mhd.stop_daemon(server->daemon);
 	if (server->has_watch) (void)pthread_join(server->watch, NULL);
 	streams_free(&server->streams);
 	(void)pthread_mutex_destroy(&server->lock);
-	(void)pthread_cond_destroy(&server->wake);
+	(void)pthread_cond_destroy(&server->disk.wake);
+	(void)pthread_cond_destroy(&server->hasher.wake);
 	(void)pthread_cond_destroy(&server->finished);
 	free(server->counts);
 	free(server->tables);

@@ -12,10 +12,10 @@
 //     static const struct http_route ROUTES[] = {
 //         {.method = "GET", .pattern = "/health", .answer = answer_health}};
 //
-// There are three threads here. The HTTP thread never blocks: it calls `answer` of a route that
-// answers at once. The disk thread calls all functions of other routes, one at a time, and hashes
-// keys. The watch thread closes connections that take too long, and sends keep-alives. And each
-// `answer` of a route that may wait gets a thread of its own, so that it holds up nobody.
+// There are four threads here. The HTTP thread never blocks: it calls `answer` of a route that
+// answers at once. The disk thread calls all functions of other routes, one at a time. The hasher
+// hashes keys. The watch thread closes connections that take too long, and sends keep-alives. And
+// each `answer` of a route that may wait gets a thread of its own, so that it holds up nobody.
 #ifndef CUTTLE_SERVE_HTTP_HTTP_H
 #define CUTTLE_SERVE_HTTP_HTTP_H
 
@@ -24,9 +24,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a key may do; each may what those before it may. A server without keys gives everybody
- * HTTP_OFFICER: whoever reaches its socket is trusted. */
-enum http_role { HTTP_NOBODY, HTTP_USE, HTTP_OFFICER };
+/* What a key may do. A server without keys gives everybody HTTP_OFFICER: whoever reaches its socket
+ * is trusted. */
+enum http_role {
+	HTTP_NOBODY,  /* of a route: it wants no key */
+	HTTP_METRICS, /* reads /metrics, as every key may, and nothing else */
+	HTTP_ADMIN,   /* makes and takes away keys, and sees no text */
+	HTTP_USE,
+	HTTP_OFFICER /* may what HTTP_USE may, and what is for officers alone */
+};
+/* "metrics", "admin", "use" or "officer". */
+const char *http_role_name(enum http_role role);
+/* The role of that name. False: there is none. */
+bool http_role_find(const char *name, enum http_role *role);
+/* Whether a key of this role may ask for what wants that role. */
+bool http_role_may(enum http_role role, enum http_role wanted);
 
 enum http_body {
 	HTTP_BODY_NONE,  /* a body is refused */
@@ -62,6 +74,9 @@ struct http_call {
 	                                 * HTTP_NOBODY's route was asked without one */
 	const char *owner;              /* this very key: keys.h; "" with the ID */
 	enum http_role role;            /* of that key */
+	const char *datasets;           /* that it may use: keys.h */
+	const char *address;            /* of the client: "10.0.0.7", "unix" */
+	const char *request;            /* the name of this request, as its reply has it */
 	const json_t *body;             /* borrowed; NULL unless HTTP_BODY_JSON */
 	void *upload;                   /* what `begin` gave; NULL unless HTTP_BODY_UPLOAD */
 	struct http_exchange *exchange; /* for the two functions below */
@@ -130,7 +145,7 @@ void http_stream_end(struct http_stream *stream);
 struct http_route {
 	const char *method;  /* "GET", "POST", "PUT" or "DELETE" */
 	const char *pattern; /* "/v1/jobs/{id}/results"; at most one {id}, a whole segment */
-	enum http_role role; /* the least that may ask */
+	enum http_role role; /* that a key must have: http_role_may */
 	enum http_body body;
 	enum http_pace pace; /* of an upload not HTTP_AT_ONCE */
 
@@ -157,9 +172,9 @@ struct http_table {
 	/* Adds lines to /metrics, by http_metric; may be NULL. HTTP thread: it may not block. Must
 	 * not show what a private job does before it ends. */
 	void (*metrics)(void *user, struct http_metrics *metrics);
-	/* Whether this part can serve: NULL, or a word such as "loading" for /ready's 503. HTTP
-	 * thread; may be NULL. */
-	const char *(*ready)(void *user);
+	/* Whether this part can serve: NULL, or a word such as "no_ledger" for /ready's 503. It
+	 * adds members to `parts`, what is looked at and how it is. HTTP thread; may be NULL. */
+	const char *(*ready)(void *user, json_t *parts);
 };
 
 /* A line `name{labels} value` of /metrics; labels without braces, NULL = none. */
@@ -175,6 +190,9 @@ struct http_params {
 	size_t table_count;
 	struct keys *keys; /* NULL = no keys: everybody is HTTP_OFFICER */
 	const struct listening *listening;
+	/* Address of a proxy whose word on its clients' addresses counts: "127.0.0.1", "unix"; NULL
+	 * = none. Then connections are limited by key, and not by address. */
+	const char *proxy;
 	bool quiet; /* no log line for each request */
 };
 

@@ -2,8 +2,31 @@
 // http_check.c: see http_check.h.
 #include "serve/http/http_check.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <string.h>
+
+static const char *const ROLES[] = {"nobody", "metrics", "admin", "use", "officer"};
+
+const char *http_role_name(enum http_role role) {
+	return ROLES[role];
+}
+
+bool http_role_find(const char *name, enum http_role *role) {
+	for (int i = HTTP_METRICS; i <= HTTP_OFFICER; i++)
+		if (!strcmp(name, ROLES[i])) {
+			*role = (enum http_role)i;
+			return true;
+		}
+	return false;
+}
+
+bool http_role_may(enum http_role role, enum http_role wanted) {
+	if (wanted == HTTP_NOBODY) return true;
+	if (wanted == HTTP_METRICS) return role != HTTP_NOBODY;
+	return role == wanted || (role == HTTP_OFFICER && wanted == HTTP_USE);
+}
 
 static bool is_name_byte(unsigned char byte) {
 	// The token of RFC 9110, section 5.6.2.
@@ -149,6 +172,42 @@ const char *http_bearer(const char *authorization) {
 	authorization += sizeof scheme - 1;
 	while (*authorization == ' ') authorization++;
 	return *authorization ? authorization : NULL;
+}
+
+/* Takes quotes, brackets and a port away. False: what is left is no address. */
+static bool read_node(char *text, char address[HTTP_CLIENT]) {
+	unsigned char bytes[sizeof(struct in6_addr)];
+	size_t size = strlen(text);
+	if (size >= 2 && *text == '"' && text[size - 1] == '"') {
+		text[size - 1] = 0;
+		text++;
+	}
+	char *const close = strchr(text, ']'), *const colon = strchr(text, ':');
+	if (*text == '[' && close) {
+		*close = 0;
+		text++;
+	} else if (colon && !strchr(colon + 1, ':')) {
+		*colon = 0;
+	}
+	const bool four = inet_pton(AF_INET, text, bytes) == 1;
+	if (!four && inet_pton(AF_INET6, text, bytes) != 1) return false;
+	// As the system writes it, so that one address has one name.
+	return inet_ntop(four ? AF_INET : AF_INET6, bytes, address, HTTP_CLIENT) != NULL;
+}
+
+bool http_read_client(const char *value, bool forwarded, char address[HTTP_CLIENT]) {
+	char text[256];
+	const char *const comma = strrchr(value, ',');
+	const char *at = comma ? comma + 1 : value;
+	while (*at == ' ' || *at == '\t') at++;
+	const char *const pair = forwarded ? strcasestr(at, "for=") : at;
+	if (!pair) return false;
+	at = forwarded ? pair + strlen("for=") : at;
+	const size_t size = strcspn(at, forwarded ? "; \t" : " \t");
+	if (!size || size >= sizeof text) return false;
+	memcpy(text, at, size);
+	text[size] = 0;
+	return read_node(text, address);
 }
 
 /* Whether no value is deeper than `left` objects and arrays. Bytes in strings do not count. */

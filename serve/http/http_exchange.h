@@ -25,14 +25,17 @@ enum {
 	HTTP_LEFT_S = 2,               /* seconds for what somebody sent who has left */
 	HTTP_RATE = 10 << 10,          /* bytes a second of an upload or a large reply, at least */
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
+	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
 	HTTP_CONNECTIONS = 600,        /* at once */
-	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once */
+	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
 	HTTP_KEY_WAITERS = 8,     /* of one key */
 	HTTP_KEPT_WAITERS = 16,   /* of all, kept for HTTP_RESERVED; half as many of a key */
-	HTTP_LOG = 64 << 10       /* bytes of log lines that wait to be written */
+	HTTP_LOG = 64 << 10,      /* bytes of log lines that wait to be written */
+	HTTP_REQUEST_ID = 25,     /* bytes of a request's name: 24 hex digits and a NUL */
+	HTTP_ADDRESS = 64         /* bytes of a client's address, with a NUL */
 };
 
 /* http_clock.c: monotonic seconds. */
@@ -56,6 +59,7 @@ struct http_reply {
 struct watched {
 	struct watched *previous, *next; /* under the server's lock */
 	int socket;
+	char address[HTTP_ADDRESS];
 	struct keys_holder holder;          /* who asks now; "" = nobody. Under the server's lock */
 	atomic_bool revoked;                /* a key that is gone has asked */
 	atomic_bool uploading;              /* more of an upload is to come */
@@ -91,8 +95,10 @@ struct http_exchange {
 	const struct http_route *route; /* NULL = none was found */
 	const struct http_table *table;
 	char id[HTTP_ID_MOST + 1];
-	struct keys_holder holder; /* "" = the server has no keys, or none was asked for */
-	bool key_right;            /* what WORK_KEY found */
+	struct keys_holder holder;     /* "" = the server has no keys, or none was asked for */
+	bool key_right;                /* what WORK_KEY found */
+	char address[HTTP_ADDRESS];    /* of the client, also behind a proxy */
+	char request[HTTP_REQUEST_ID]; /* its name, in the reply and in the audit trail */
 
 	char *body; /* [capacity] owned; JSON, or what waits to be passed on */
 	size_t size, capacity;
@@ -111,7 +117,7 @@ struct http_exchange {
 	struct http_reply reply;
 	struct http_later later;
 	enum http_work work;
-	struct http_exchange *next; /* in the disk thread's queue */
+	struct http_exchange *next; /* in the queue of a thread */
 };
 
 /* How often a route was answered with a code. */
@@ -128,6 +134,16 @@ struct http_waiter {
 	struct http_waiter *next;
 };
 
+/* A thread, and what waits for it. */
+struct http_line {
+	struct http_server *server;
+	struct http_exchange *first, *last;
+	struct http_exchange *now; /* whose key is hashed, of the hasher; NULL = none */
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool runs; /* it was made */
+};
+
 struct http_server {
 	struct http_params params;
 	struct http_table *tables; /* [table_count] the server's own first */
@@ -138,25 +154,27 @@ struct http_server {
 	atomic_size_t open; /* exchanges */
 
 	pthread_mutex_t lock; /* of the lists here */
-	pthread_cond_t wake;  /* of the disk thread */
 	struct watched *connections;
-	struct http_exchange *first, *last; /* queue of the disk thread */
+	struct http_line disk;   /* slow routes and uploads */
+	struct http_line hasher; /* keys that were not right before */
 	char log[HTTP_LOG];
 	size_t logged;
 	bool ending; /* all threads end once nothing is to do */
-	unsigned keys_waiting;
 	struct http_waiter *waiters;
 	pthread_cond_t finished; /* the last of them has ended */
 
-	bool has_disk, has_watch; /* the threads run */
-	pthread_t disk, watch;
+	bool has_watch; /* the thread runs */
+	pthread_t watch;
+
+	char name[13]; /* hex digits, of this process alone; the names of requests begin so */
 
 	// The HTTP thread's alone.
+	uint64_t begun; /* requests */
 	struct http_count *counts;
 	size_t count_number;
 };
 
-/* http_work.c: hands the exchange to the disk thread, or one of its own; its connection is
+/* http_work.c: hands the exchange to the thread for it, or one of its own; its connection is
  * suspended. Where that thread has ended, the reply is a 503 at once. Where too many wait it is a
  * 429. */
 void http_hand_over(struct http_exchange *x, enum http_work work);
@@ -164,7 +182,10 @@ void http_hand_over(struct http_exchange *x, enum http_work work);
 void http_sleep(struct http_exchange *x);
 void http_wake(struct http_exchange *x);
 void http_exchange_free(struct http_exchange *x);
-void *http_disk_thread(void *server);
+/* Takes what waits in a line until the server ends. */
+void *http_line_thread(void *line);
+/* Whether one more key may wait to be hashed, of all and of this address. */
+bool http_key_has_place(const struct http_exchange *x);
 
 /* http_request.c: the first look at a request: it sets phase BODY, KEY or REFUSED. */
 void http_judge(struct http_exchange *x, const char *method, const char *version);

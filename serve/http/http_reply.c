@@ -199,6 +199,9 @@ struct http_call http_call_of(struct http_exchange *x) {
 	                          .key = x->holder.id,
 	                          .owner = x->holder.owner,
 	                          .role = x->holder.role,
+	                          .datasets = x->holder.datasets,
+	                          .address = x->address,
+	                          .request = x->request,
 	                          .body = x->json,
 	                          .upload = x->upload,
 	                          .exchange = x};
@@ -246,6 +249,7 @@ enum MHD_Result http_send(struct http_exchange *x) {
 	                                        {"Referrer-Policy", "no-referrer"}};
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		(void)mhd.add_header(reply->response, always[i][0], always[i][1]);
+	(void)mhd.add_header(reply->response, "X-Request-Id", x->request);
 	for (size_t i = 0; i < reply->added; i++)
 		(void)mhd.add_header(reply->response, reply->headers[i].name,
 		                     reply->headers[i].value);

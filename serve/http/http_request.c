@@ -17,6 +17,7 @@ struct headers {
 	size_t count;
 	bool twice; /* one that may stand once only stands twice */
 	const char *host, *length, *encoding, *authorization, *origin;
+	const char *client, *forwarded; /* what a proxy says of its client: the last of each */
 };
 
 static void note_single(struct headers *headers, const char **place, const char *value) {
@@ -33,6 +34,8 @@ static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const ch
 	if (!value) value = "";
 	h->names[h->count] = name;
 	h->values[h->count++] = value;
+	if (!strcasecmp(name, "x-forwarded-for")) h->client = value;
+	if (!strcasecmp(name, "forwarded")) h->forwarded = value;
 	const struct {
 		const char *name;
 		const char **place;
@@ -123,7 +126,7 @@ static bool find_route(struct http_exchange *x, const char *method) {
 
 /* The role is known: may it ask, and may the body come? */
 static void judge_call(struct http_exchange *x) {
-	if (x->holder.role < x->route->role) {
+	if (!http_role_may(x->holder.role, x->route->role)) {
 		http_fail(&x->reply, 403, "permission_error", "forbidden_role", NULL,
 		          "this key's role may not do that");
 	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {
@@ -147,6 +150,24 @@ static void judge_call(struct http_exchange *x) {
 	refuse_call(x);
 }
 
+/* Behind the proxy the client's address is what it says. */
+static void read_client(struct http_exchange *x, const struct headers *h) {
+	const char *const proxy = x->server->params.proxy;
+	if (!proxy || strcmp(x->watched->address, proxy) != 0) return;
+	char address[HTTP_CLIENT];
+	if ((h->forwarded && http_read_client(h->forwarded, true, address)) ||
+	    (h->client && http_read_client(h->client, false, address)))
+		memcpy(x->address, address, sizeof x->address);
+}
+
+/* Whether the key has as many connections as it may. The lock is held. */
+static bool has_many(const struct http_exchange *x) {
+	unsigned same = 0;
+	for (const struct watched *w = x->server->connections; w; w = w->next)
+		same += w != x->watched && !strcmp(w->holder.owner, x->holder.owner);
+	return x->server->params.proxy && same >= HTTP_ADDRESS_CONNECTIONS;
+}
+
 static void refuse_key(struct http_exchange *x) {
 	http_fail(&x->reply, 401, "authentication_error", "invalid_api_key", NULL,
 	          "a key of this server is needed: Authorization: Bearer KEY");
@@ -158,23 +179,21 @@ static void refuse_key(struct http_exchange *x) {
 static void judge_holder(struct http_exchange *x) {
 	(void)pthread_mutex_lock(&x->server->lock);
 	x->watched->holder = x->holder;
+	const bool many = has_many(x);
 	(void)pthread_mutex_unlock(&x->server->lock);
-	if (keys_hold(x->server->params.keys, &x->holder)) judge_call(x);
+	if (many) {
+		http_add(&x->reply, "Retry-After", "10");
+		http_fail(&x->reply, 429, "rate_limit_error", "queue_full", NULL,
+		          "%d requests of this key are under way, which is the most",
+		          HTTP_ADDRESS_CONNECTIONS);
+		refuse_call(x);
+	} else if (keys_hold(x->server->params.keys, &x->holder)) judge_call(x);
 	else refuse_key(x);
 }
 
 void http_judge_key(struct http_exchange *x) {
 	if (x->key_right) judge_holder(x);
 	else refuse_key(x);
-}
-
-/* Leave to hash one more key. */
-static bool take_turn(struct http_server *server) {
-	(void)pthread_mutex_lock(&server->lock);
-	const bool room = server->keys_waiting < HTTP_KEYS_WAITING;
-	server->keys_waiting += room;
-	(void)pthread_mutex_unlock(&server->lock);
-	return room;
 }
 
 static void judge_caller(struct http_exchange *x, const char *authorization) {
@@ -185,9 +204,9 @@ static void judge_caller(struct http_exchange *x, const char *authorization) {
 		judge_call(x);
 	} else if (token && keys_recall(keys, token, &x->holder)) {
 		judge_holder(x);
-	} else if (!token) {
+	} else if (!token || keys_wrong(keys, token)) {
 		refuse_key(x);
-	} else if (take_turn(x->server)) {
+	} else if (http_key_has_place(x)) {
 		x->phase = PHASE_KEY;
 		http_hand_over(x, WORK_KEY);
 	} else {
@@ -205,6 +224,7 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 	(void)mhd.values(x->connection, MHD_HEADER_KIND, note_header, &h);
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
 		method_known |= !strcmp(method, methods[i]);
+	read_client(x, &h);
 	if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
 	    !read_framing(x, &h, version)) {
 		refuse_form(x, "the request is malformed, or could be read in two ways");
@@ -212,6 +232,7 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 		refuse_form(x, "the method is none of GET, HEAD, POST, PUT, DELETE and OPTIONS");
 	} else if (x->server->stopping) {
 		x->reply.close = true;
+		http_add(&x->reply, "Retry-After", "10");
 		http_fail(&x->reply, 503, "server_error", "stopping", NULL,
 		          "the server is stopping");
 		refuse_call(x);

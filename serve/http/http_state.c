@@ -41,11 +41,16 @@ static void answer_health(void *user, const struct http_call *call, struct http_
 static void answer_ready(void *user, const struct http_call *call, struct http_reply *reply) {
 	const struct http_server *server = user;
 	const char *state = NULL;
+	json_t *parts = json_object();
 	(void)call;
-	for (size_t i = 1; i < server->table_count && !state; i++)
-		if (server->tables[i].ready)
-			state = server->tables[i].ready(server->tables[i].user);
-	http_json(reply, state ? 503 : 200, json_pack("{s:s}", "status", state ? state : "ok"));
+	for (size_t i = 1; i < server->table_count; i++) {
+		const struct http_table *table = &server->tables[i];
+		const char *word = table->ready ? table->ready(table->user, parts) : NULL;
+		if (!state) state = word;
+	}
+	if (state) http_add(reply, "Retry-After", "10");
+	(void)json_object_set_new(parts, "status", json_string(state ? state : "ok"));
+	http_json(reply, state ? 503 : 200, parts);
 }
 
 /* Kilobytes of memory that the process has in use now; 0 = the system does not say. */
@@ -90,7 +95,7 @@ static void answer_metrics(void *user, const struct http_call *call, struct http
 static const struct http_route ROUTES[] = {
     {.method = "GET", .pattern = "/health", .answer = answer_health},
     {.method = "GET", .pattern = "/ready", .answer = answer_ready},
-    {.method = "GET", .pattern = "/metrics", .role = HTTP_USE, .answer = answer_metrics},
+    {.method = "GET", .pattern = "/metrics", .role = HTTP_METRICS, .answer = answer_metrics},
 };
 
 const struct http_table http_state_table = {.routes = ROUTES,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// http_work.c: the disk thread: it hashes keys and calls slow routes, one at a time. And a thread
-// for each route that waits.
+// http_work.c: the disk thread, which calls slow routes, one at a time. The hasher, which hashes
+// keys, one at a time: who sends wrong ones holds up nobody but those whose key is new. And a
+// thread for each route that waits.
 //
 // http_hand_over suspends a connection and passes its exchange on; the thread does the work and
 // resumes it. Bodies and uploads pass through.
@@ -33,11 +34,26 @@ static void drop_upload(struct http_exchange *x) {
 
 /* Puts it into the queue. The lock is held. */
 static void queue_work(struct http_exchange *x) {
+	struct http_line *const line = x->work == WORK_KEY ? &x->server->hasher : &x->server->disk;
+	if (line->last) line->last->next = x;
+	else line->first = x;
+	line->last = x;
+	(void)pthread_cond_signal(&line->wake);
+}
+
+/* One address gets half of the places, so that its wrong keys do not keep out all new ones. */
+bool http_key_has_place(const struct http_exchange *x) {
 	struct http_server *const server = x->server;
-	if (server->last) server->last->next = x;
-	else server->first = x;
-	server->last = x;
-	(void)pthread_cond_signal(&server->wake);
+	unsigned all = 0, same = 0;
+	(void)pthread_mutex_lock(&server->lock);
+	const struct http_exchange *const now = server->hasher.now;
+	for (const struct http_exchange *at = now ? now : server->hasher.first; at;
+	     at = at == now ? server->hasher.first : at->next) {
+		all++;
+		same += !strcmp(at->address, x->address);
+	}
+	(void)pthread_mutex_unlock(&server->lock);
+	return all < HTTP_KEYS_WAITING && same < HTTP_ADDRESS_KEYS;
 }
 
 static void *wait_apart(void *user);
@@ -107,7 +123,7 @@ static void verify_key(struct http_exchange *x) {
 	while (*token == ' ') token++;
 	x->key_right = keys_verify(x->server->params.keys, token, &x->holder);
 	(void)pthread_mutex_lock(&x->server->lock);
-	x->server->keys_waiting--;
+	x->server->hasher.now = NULL;
 	(void)pthread_mutex_unlock(&x->server->lock);
 }
 
@@ -168,15 +184,17 @@ static void *wait_apart(void *user) {
 	return NULL;
 }
 
-void *http_disk_thread(void *user) {
-	struct http_server *const server = user;
+void *http_line_thread(void *user) {
+	struct http_line *const line = user;
+	struct http_server *const server = line->server;
 	for (;;) {
 		(void)pthread_mutex_lock(&server->lock);
-		while (!server->first && !server->ending)
-			(void)pthread_cond_wait(&server->wake, &server->lock);
-		struct http_exchange *const x = server->first;
-		if (x) server->first = x->next;
-		if (!server->first) server->last = NULL;
+		while (!line->first && !server->ending)
+			(void)pthread_cond_wait(&line->wake, &server->lock);
+		struct http_exchange *const x = line->first;
+		if (x) line->first = x->next;
+		if (!line->first) line->last = NULL;
+		if (line == &server->hasher) line->now = x;
 		(void)pthread_mutex_unlock(&server->lock);
 		if (!x) return NULL;
 		work_on(x);

@@ -18,6 +18,7 @@
 enum {
 	FILE_MOST = 1 << 20, /* bytes of a file of keys */
 	RECALLED = 256,      /* keys that are recalled, at most */
+	WRONG = 64,          /* wrong ones, likewise */
 	SECRET_BYTES = 32,   /* random bytes of a secret */
 	LOCK_TRIES = 1000,   /* of a file that another process writes */
 	LOCK_PAUSE_NS = 10000000
@@ -28,6 +29,7 @@ struct key_line {
 	char owner[KEYS_OWNER + 1];
 	enum http_role role;
 	char hash[crypto_pwhash_STRBYTES];
+	char datasets[KEYS_DATASETS];
 };
 
 /* A key that was right. */
@@ -41,8 +43,11 @@ struct keys {
 	pthread_mutex_t lock; /* of all below */
 	struct key_line *lines;
 	size_t count;
+	uint64_t reads; /* how often the file was read */
 	struct recalled recalled[RECALLED];
 	size_t recalled_count, recalled_next;
+	unsigned char wrong[WRONG][crypto_generichash_BYTES]; /* tokens that were not */
+	size_t wrong_count, wrong_next;
 	unsigned char secret[crypto_generichash_KEYBYTES]; /* ends with the process */
 	char nobody[crypto_pwhash_STRBYTES];               /* hash of a secret that nobody has */
 };
@@ -53,9 +58,45 @@ static bool is_key_id(const char *id) {
 	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
 }
 
-static bool read_role(const char *word, enum http_role *role) {
-	*role = !strcmp(word, "officer") ? HTTP_OFFICER : HTTP_USE;
-	return *role == HTTP_OFFICER || !strcmp(word, "use");
+/* Puts a word behind the list. False: there is no room. */
+static bool add_dataset_word(char datasets[KEYS_DATASETS], const char *word) {
+	const size_t size = strlen(datasets);
+	const int added =
+	    snprintf(datasets + size, KEYS_DATASETS - size, "%s%s", size ? " " : "", word);
+	if (added >= 0 && (size_t)added < KEYS_DATASETS - size) return true;
+	datasets[size] = 0;
+	return false;
+}
+
+/* A name as the file has it. False: it is empty or too long. */
+static bool encode_dataset(const char *name, char word[KEYS_DATASETS]) {
+	size_t size = 0;
+	for (const char *at = name; *at && size < KEYS_DATASETS - 4; at++) {
+		const unsigned char byte = (unsigned char)*at;
+		size += (size_t)snprintf(
+		    word + size, 4, byte <= ' ' || byte == '%' || byte == 0x7f ? "%%%02X" : "%c",
+		    byte);
+	}
+	return size > 0 && size < KEYS_DATASETS - 4;
+}
+
+bool keys_add_dataset(char datasets[KEYS_DATASETS], const char *name) {
+	char word[KEYS_DATASETS];
+	return encode_dataset(name, word) && add_dataset_word(datasets, word);
+}
+
+bool keys_has_dataset(const char *datasets, const char *name) {
+	char word[KEYS_DATASETS];
+	if (!datasets || !*datasets) return true;
+	if (!encode_dataset(name, word)) return false;
+	const size_t size = strlen(word);
+	for (const char *at = datasets; *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strcspn(at, " ") == size && !memcmp(at, word, size)) return true;
+	return false;
+}
+
+const char *keys_place(const struct keys *keys) {
+	return keys->path;
 }
 
 static bool find_id(const struct key_line *lines, size_t count, const char *id) {
@@ -75,18 +116,21 @@ static void name_key_owner(struct key_line *line) {
 	(void)snprintf(line->owner, sizeof line->owner, "%s#%.*s", line->id, KEYS_MARK, hex);
 }
 
-/* Reads "ID ROLE HASH". */
+/* Reads "ID ROLE HASH [DATASET]...". */
 static bool parse_client_line(char *text, struct key_line *line) {
 	char *rest = NULL;
 	const char *const id = strtok_r(text, " ", &rest), *const role = strtok_r(NULL, " ", &rest),
 	                  *const hash = strtok_r(NULL, " ", &rest);
-	if (!id || !role || !hash || strtok_r(NULL, " ", &rest) || !is_key_id(id) ||
-	    !read_role(role, &line->role) || strlen(hash) >= sizeof line->hash ||
+	if (!id || !role || !hash || !is_key_id(id) || !http_role_find(role, &line->role) ||
+	    strlen(hash) >= sizeof line->hash ||
 	    strncmp(hash, crypto_pwhash_STRPREFIX, strlen(crypto_pwhash_STRPREFIX)) != 0)
 		return false;
 	strcpy(line->id, id);
 	strcpy(line->hash, hash);
 	name_key_owner(line);
+	*line->datasets = 0;
+	for (const char *word; (word = strtok_r(NULL, " ", &rest));)
+		if (!add_dataset_word(line->datasets, word)) return false;
 	return true;
 }
 
@@ -112,7 +156,7 @@ static enum cuttle_status read_key_lines(const char *path, char *text, struct ke
 		free(*lines);
 		*lines = NULL;
 		return io_fail(error, CUTTLE_INPUT,
-		               "%s, line %zu: not \"ID use|officer HASH\", or an ID for the second "
+		               "%s, line %zu: not \"ID ROLE HASH\", or an ID for the second "
 		               "time; cuttle serve key writes such lines",
 		               path, number);
 	}
@@ -141,7 +185,9 @@ enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error) {
 	free(keys->lines);
 	keys->lines = lines;
 	keys->count = count;
+	keys->reads++;
 	keys->recalled_count = keys->recalled_next = 0;
+	keys->wrong_count = keys->wrong_next = 0;
 	(void)pthread_mutex_unlock(&keys->lock);
 	return CUTTLE_OK;
 }
@@ -188,6 +234,7 @@ static struct keys_holder holder_of(const struct key_line *line) {
 	struct keys_holder holder = {.role = line->role};
 	strcpy(holder.id, line->id);
 	strcpy(holder.owner, line->owner);
+	strcpy(holder.datasets, line->datasets);
 	return holder;
 }
 
@@ -204,7 +251,9 @@ bool keys_hold(struct keys *keys, const struct keys_holder *holder) {
 	(void)pthread_mutex_lock(&keys->lock);
 	for (size_t i = 0; i < keys->count && !held; i++)
 		held = !strcmp(keys->lines[i].owner, holder->owner) &&
-		       keys->lines[i].role >= holder->role;
+		       http_role_may(keys->lines[i].role, holder->role) &&
+		       (!*keys->lines[i].datasets ||
+		        !strcmp(keys->lines[i].datasets, holder->datasets));
 	(void)pthread_mutex_unlock(&keys->lock);
 	return held;
 }
@@ -245,17 +294,37 @@ static bool recall_token(struct keys *keys, const char *token, const char *hash)
 	return true;
 }
 
+/* Keeps a token that is not right. Under the lock. */
+static void note_wrong(struct keys *keys, const char *token) {
+	digest_token(keys, token, keys->wrong[keys->wrong_next]);
+	keys->wrong_next = (keys->wrong_next + 1) % WRONG;
+	if (keys->wrong_count < WRONG) keys->wrong_count++;
+}
+
+bool keys_wrong(struct keys *keys, const char *token) {
+	unsigned char digest[crypto_generichash_BYTES];
+	bool found = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	digest_token(keys, token, digest);
+	for (size_t i = 0; i < keys->wrong_count && !found; i++)
+		found = sodium_memcmp(digest, keys->wrong[i], sizeof digest) == 0;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return found;
+}
+
 bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder) {
 	char hash[crypto_pwhash_STRBYTES];
 	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
 	(void)pthread_mutex_lock(&keys->lock);
 	const size_t line = find_line(keys, token);
 	const bool known = line < keys->count;
+	const uint64_t reads = keys->reads;
 	memcpy(hash, known ? keys->lines[line].hash : keys->nobody, sizeof hash);
 	(void)pthread_mutex_unlock(&keys->lock);
 	bool right = crypto_pwhash_str_verify(hash, secret, strlen(secret)) == 0 && known;
 	(void)pthread_mutex_lock(&keys->lock);
 	if (right) right = recall_token(keys, token, hash);
+	else if (keys->reads == reads) note_wrong(keys, token);
 	(void)pthread_mutex_unlock(&keys->lock);
 	return right && keys_recall(keys, token, holder);
 }
@@ -295,15 +364,15 @@ static enum cuttle_status tell_key(const struct new_key *key, struct cuttle_erro
 static enum cuttle_status replace_key_file(const char *path, const struct new_key *key,
                                            struct cuttle_error *error) {
 	const struct key_line *const line = &key->line;
-	char added[KEYS_ID + crypto_pwhash_STRBYTES + 16], *text;
+	char added[KEYS_ID + crypto_pwhash_STRBYTES + KEYS_DATASETS + 16], *text;
 	struct sink sink;
 	size_t size;
 	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
 	if (status) return status;
 	const bool open_end = size && text[size - 1] != '\n';
-	const int length =
-	    snprintf(added, sizeof added, "%s%s %s %s\n", open_end ? "\n" : "", line->id,
-	             line->role == HTTP_OFFICER ? "officer" : "use", line->hash);
+	const int length = snprintf(added, sizeof added, "%s%s %s %s%s%s\n", open_end ? "\n" : "",
+	                            line->id, http_role_name(line->role), line->hash,
+	                            *line->datasets ? " " : "", line->datasets);
 	status = sink_open_private(&sink, path, error);
 	if (!status) {
 		status = sink_write(&sink, text, size, error);
@@ -354,8 +423,52 @@ static enum cuttle_status append_key(const char *path, const struct new_key *key
 	return status;
 }
 
-enum cuttle_status keys_make(const char *path, const char *id, enum http_role role, int out,
+/* Puts the file without the line of an ID in its place. */
+static enum cuttle_status cut_key_line(const char *path, const char *id, bool *found,
+                                       struct cuttle_error *error) {
+	char *text;
+	struct sink sink;
+	size_t size;
+	const size_t length = strlen(id);
+	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
+	if (status) return status;
+	if (!(status = sink_open_private(&sink, path, error))) {
+		for (char *at = text, *next; at < text + size && !status; at = next) {
+			next = at + strcspn(at, "\n");
+			next += *next == '\n';
+			const bool its = !strncmp(at, id, length) && at[length] == ' ';
+			*found = *found || its;
+			if (!its) status = sink_write(&sink, at, (size_t)(next - at), error);
+		}
+		status = sink_close(&sink, status, error);
+	}
+	const int problem = status ? 0 : file_sync_folder(path);
+	if (problem)
+		status =
+		    io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem));
+	free(text);
+	return status;
+}
+
+enum cuttle_status keys_drop(const char *path, const char *id, bool *found,
                              struct cuttle_error *error) {
+	int file;
+	*found = false;
+	const int problem = wait_for_lock(path, &file);
+	if (problem)
+		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
+		               problem == EWOULDBLOCK ? "another process writes it"
+		                                      : strerror(problem));
+	char *const real = realpath(path, NULL);
+	const enum cuttle_status status = real ? cut_key_line(real, id, found, error)
+	                                       : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	free(real);
+	(void)close(file);
+	return status;
+}
+
+enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
+                             const char *datasets, int out, struct cuttle_error *error) {
 	unsigned char bytes[SECRET_BYTES];
 	char secret[sodium_base64_ENCODED_LEN(SECRET_BYTES,
 	                                      sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
@@ -369,6 +482,7 @@ enum cuttle_status keys_make(const char *path, const char *id, enum http_role ro
 	(void)sodium_bin2base64(secret, sizeof secret, bytes, sizeof bytes,
 	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	strcpy(key.line.id, id);
+	strcpy(key.line.datasets, datasets);
 	(void)snprintf(key.text, sizeof key.text, "%s.%s\n", id, secret);
 	enum cuttle_status status = CUTTLE_OK;
 	if (!hash_secret(secret, key.line.hash))

@@ -6,7 +6,9 @@
 #include "io/disk/file.h"
 #include "serve/jobs/jobs_charges.h"
 #include "serve/jobs/jobs_queue.h"
+#include "serve/jobs/jobs_quota.h"
 #include "serve/jobs/jobs_quote.h"
+#include "serve/jobs/jobs_trail.h"
 #include "serve/jobs/jobs_upload.h"
 #include <dirent.h>
 #include <errno.h>
@@ -22,11 +24,8 @@
 #include <unistd.h>
 
 enum {
-	QUEUE_MOST = 64,     /* jobs that wait or run, where no option says otherwise */
-	PATIENCE_S = 300,    /* for a quote, where no option says otherwise */
-	START_S = 30,        /* that a start waits for others before it */
-	AWAITING_MOST = 256, /* jobs of one owner that were not started */
-	OWNED_MOST = 4096    /* jobs of one owner in the list, those that have ended included */
+	PATIENCE_S = 300, /* for a quote, where no option says otherwise */
+	START_S = 30      /* that a start waits for others before it */
 };
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -155,16 +154,55 @@ static enum cuttle_status sweep_keys(struct jobs *jobs, struct cuttle_error *err
 	return status;
 }
 
+static enum cuttle_status find_cancelling(void *user, const struct store_job *row) {
+	char *id = user;
+	if (!strcmp(row->failure, STORE_CANCELLING)) memcpy(id, row->id, STORE_ID);
+	return CUTTLE_OK;
+}
+
+/* The job that ran when the last server was killed: where it was to end, it has ended. One at most
+ * has run. */
+static enum cuttle_status recover_list(struct jobs *jobs, struct cuttle_error *error) {
+	const struct store_filter running = {.state = STORE_RUNNING};
+	char id[STORE_ID] = "";
+	struct job job;
+	enum cuttle_status status = store_walk(jobs->store, &running, find_cancelling, id, error);
+	if (!status && *id) {
+		const struct store_filter one = {.id = id, .state = STORE_RUNNING};
+		status = job_find(jobs, &one, &job, error);
+		if (!status) job.row.state = STORE_CANCELLED;
+		if (!status) status = job_save(jobs, &job, NULL, error);
+		job_free(&job);
+	}
+	return status ? status : store_recover(jobs->store, error);
+}
+
 static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *error) {
 	char *path;
 	if (asprintf(&path, "%s/jobs.db", jobs->options.state) < 0)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = store_open(path, &jobs->store, error);
 	free(path);
+	if (!status) status = jobs_trail_open(jobs, error);
 	if (!status) status = jobs_charges_check(jobs, error);
-	if (!status) status = store_recover(jobs->store, error);
+	if (!status) status = recover_list(jobs, error);
 	if (!status) status = sweep_folders(jobs, error);
 	return status ? status : sweep_keys(jobs, error);
+}
+
+const char *jobs_public_key(const struct jobs *jobs) {
+	return jobs->signer ? signature_public(jobs->signer) : NULL;
+}
+
+/* Tells the trail that the server begins, or ends in order. */
+static enum cuttle_status tell_server(struct jobs *jobs, const char *name,
+                                      struct cuttle_error *error) {
+	const struct jobs_event event = {
+	    .name = name,
+	    .more = json_pack("{s:s,s:b,s:b,s:s?}", "version", cuttle_version(), "approval",
+	                      jobs->options.approval, "ledger_restored", jobs->options.restored,
+	                      "public_key", jobs_public_key(jobs))};
+	return jobs_trail_tell(jobs, &event, error);
 }
 
 static void init_lock(struct jobs *jobs) {
@@ -190,13 +228,15 @@ enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **j
 	made->options = *options;
 	made->held = -1;
 	if (!made->options.program) made->options.program = "/proc/self/exe";
-	if (!made->options.queue) made->options.queue = QUEUE_MOST;
+	jobs_quota_default(&made->options);
 	if (!made->options.patience) made->options.patience = PATIENCE_S;
 	init_lock(made);
 	// A command that has ended must not end the server that writes to it.
 	(void)signal(SIGPIPE, SIG_IGN);
-	status = open_folders(made, error);
+	if (options->sign) status = signature_open(options->sign, &made->signer, error);
+	if (!status) status = open_folders(made, error);
 	if (!status) status = open_list(made, error);
+	if (!status) status = tell_server(made, "serve_begin", error);
 	if (!status && pthread_create(&made->thread, NULL, jobs_work, made) != 0)
 		status = io_fail(error, CUTTLE_INTERNAL, "no thread for jobs");
 	made->threaded = !status;
@@ -211,15 +251,22 @@ void jobs_stop(struct jobs *jobs) {
 	jobs_tell_none(jobs);
 	(void)pthread_cond_broadcast(&jobs->changed);
 	(void)pthread_mutex_unlock(&jobs->lock);
-	if (jobs->threaded) (void)pthread_join(jobs->thread, NULL);
+	if (!jobs->threaded) return;
+	(void)pthread_join(jobs->thread, NULL);
 	jobs->threaded = false;
+	(void)pthread_mutex_lock(&jobs->lock);
+	// One that cannot be told ends like one that is killed.
+	(void)tell_server(jobs, "serve_end", NULL);
+	(void)pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_close(struct jobs **jobs) {
 	struct jobs *old = *jobs;
 	if (!old) return;
 	jobs_stop(old);
+	jobs_trail_close(old);
 	store_close(&old->store);
+	signature_close(&old->signer);
 	if (old->held >= 0) (void)close(old->held);
 	(void)pthread_cond_destroy(&old->changed);
 	(void)pthread_mutex_destroy(&old->lock);
@@ -276,8 +323,20 @@ static bool make_job(const struct jobs_caller *caller, const char *idempotency,
 	return job->spec != NULL;
 }
 
+/* Adds the job to the list, and tells the trail who asked for it. */
+static enum cuttle_status add_job_told(struct jobs *jobs, const struct jobs_caller *caller,
+                                       const struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "create", .caller = caller, .job = job};
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) return status;
+	status = store_add(jobs->store, &job->row, error);
+	if (!status) status = jobs_trail_add(jobs, &event, error);
+	return jobs_trail_end(jobs, status, error);
+}
+
 /* Adds the job to the list, with a folder of its own. */
-static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *fault) {
+static bool keep_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                     struct jobs_fault *fault) {
 	struct cuttle_error error;
 	store_name(job->row.id);
 	char *spec = json_dumps(job->spec, JSON_COMPACT);
@@ -289,42 +348,12 @@ static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *faul
 	if (problem)
 		status = problem == ENOSPC || problem == EDQUOT ? CUTTLE_PARTIAL : CUTTLE_INTERNAL;
 	job->row.spec = spec;
-	if (!status) status = store_add(jobs->store, &job->row, &error);
+	if (!status) status = add_job_told(jobs, caller, job, &error);
 	if (status && path) (void)rmdir(path);
 	job->row.spec = NULL;
 	free(spec);
 	free(path);
 	return !status || jobs_refuse_status(fault, status, &error);
-}
-
-/* The jobs of an owner. */
-struct owned {
-	unsigned awaiting;
-	unsigned all;
-};
-
-static enum cuttle_status count_owned(void *user, const struct store_job *row) {
-	struct owned *owned = user;
-	owned->awaiting += row->state == STORE_AWAITING;
-	owned->all++;
-	return CUTTLE_OK;
-}
-
-/* Whether this owner may have one more job. */
-static bool check_owner(struct jobs *jobs, const struct jobs_caller *caller,
-                        struct jobs_fault *fault) {
-	struct cuttle_error error;
-	struct owned owned = {0};
-	const struct store_filter own = {.owner = caller->key, .state = STORE_STATES};
-	const enum cuttle_status status =
-	    store_walk(jobs->store, &own, count_owned, &owned, &error);
-	if (status) return jobs_refuse_status(fault, status, &error);
-	if (owned.awaiting >= AWAITING_MOST)
-		return jobs_refuse(fault, 429, "queue_full", "",
-		                   "too many jobs wait for their start; cancel some");
-	return owned.all < OWNED_MOST ||
-	       jobs_refuse(fault, 429, "queue_full", "",
-	                   "%d jobs are in the list; delete some that have ended", OWNED_MOST);
 }
 
 /* Looks for a job of this key. *found: *document is it, unless its request was another one. */
@@ -370,7 +399,8 @@ static bool create_quoted(struct jobs *jobs, const struct jobs_caller *caller,
 	if (good && !spec->dry_run)
 		good = find_repeat(jobs, caller, idempotency, request, found, document, fault);
 	if (good && !*found && !spec->dry_run)
-		good = check_owner(jobs, caller, fault) && keep_job(jobs, &job, fault);
+		good =
+		    jobs_quota_create(jobs, caller, fault) && keep_job(jobs, caller, &job, fault);
 	if (good && !*found) {
 		*document = job_describe(jobs, &job, budget);
 		budget = NULL;
@@ -402,6 +432,10 @@ bool jobs_create(struct jobs *jobs, const struct jobs_caller *caller, const char
 	if (!spec_read(request, &spec, &wrong))
 		return jobs_refuse(fault, 400, wrong.code, wrong.param, "%s", wrong.message);
 	bool good = spec.dry_run || check_idempotency(idempotency, fault);
+	// Whether the ledger has a data set of that name is nobody's business who may not use it.
+	if (good && !jobs_may_use(caller, spec.dataset))
+		good = jobs_refuse(fault, 403, "forbidden_dataset", "dataset",
+		                   "this key may not use that data set");
 	(void)pthread_mutex_lock(&jobs->lock);
 	if (good && !spec.dry_run)
 		good = find_repeat(jobs, caller, idempotency, request, &found, document, fault);
@@ -455,11 +489,13 @@ bool jobs_get(struct jobs *jobs, const struct jobs_caller *caller, const char *i
 
 struct listed {
 	struct jobs *jobs;
+	const struct jobs_caller *caller;
 	json_t *data;
 };
 
 static enum cuttle_status list_job(void *user, const struct store_job *row) {
 	const struct listed *listed = user;
+	if (!jobs_may_use(listed->caller, row->dataset)) return CUTTLE_OK;
 	struct job job = {.row = *row, .spec = json_loads(row->spec, 0, NULL)};
 	const int failed =
 	    json_array_append_new(listed->data, job_describe(listed->jobs, &job, NULL));
@@ -470,7 +506,7 @@ static enum cuttle_status list_job(void *user, const struct store_job *row) {
 bool jobs_list(struct jobs *jobs, const struct jobs_caller *caller, json_t **document,
                struct jobs_fault *fault) {
 	struct cuttle_error error;
-	struct listed listed = {jobs, json_array()};
+	struct listed listed = {jobs, caller, json_array()};
 	const struct store_filter own = {.owner = caller->officer ? NULL : caller->key,
 	                                 .state = STORE_STATES};
 	(void)pthread_mutex_lock(&jobs->lock);
@@ -485,6 +521,32 @@ bool jobs_list(struct jobs *jobs, const struct jobs_caller *caller, json_t **doc
 	return jobs_refuse_status(fault, status ? status : CUTTLE_NOMEM, &error);
 }
 
+/* Opens a file that the caller gets, once the trail says so. `job` is NULL of the trail itself. */
+static bool open_told(struct jobs *jobs, const struct jobs_caller *caller, const struct job *job,
+                      const char *what, const char *path, int *file, struct jobs_fault *fault) {
+	struct cuttle_error error;
+	*file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (*file < 0) return jobs_refuse_status(fault, CUTTLE_INTERNAL, NULL);
+	const struct jobs_event event = {"fetch", caller, job, json_pack("{s:s}", "what", what)};
+	const enum cuttle_status status = jobs_trail_tell(jobs, &event, &error);
+	if (!status) return true;
+	(void)close(*file);
+	*file = -1;
+	return jobs_refuse_status(fault, status, &error);
+}
+
+bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
+                     struct jobs_fault *fault) {
+	// It tells of all data sets.
+	if (caller->datasets && *caller->datasets)
+		return jobs_refuse(fault, 403, "forbidden_dataset", "",
+		                   "the audit trail is for officers of all data sets");
+	(void)pthread_mutex_lock(&jobs->lock);
+	const bool good = open_told(jobs, caller, NULL, "trail", jobs->trail_path, file, fault);
+	(void)pthread_mutex_unlock(&jobs->lock);
+	return good;
+}
+
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
                int *file, struct jobs_fault *fault) {
 	struct job job;
@@ -496,9 +558,9 @@ bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *
 		                   store_state_name(job.row.state));
 	if (good) {
 		char *path = jobs_path(jobs, id, receipt ? "out.receipt.json" : "out.jsonl");
-		*file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+		good = open_told(jobs, caller, &job, receipt ? "receipt" : "results", path, file,
+		                 fault);
 		free(path);
-		if (*file < 0) good = jobs_refuse_status(fault, CUTTLE_INTERNAL, NULL);
 	}
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
@@ -506,15 +568,6 @@ bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
-
-static bool check_queue(struct jobs *jobs, struct jobs_fault *fault) {
-	struct cuttle_error error;
-	unsigned queued;
-	const enum cuttle_status status = jobs_waiting(jobs, &queued, &error);
-	if (status) return jobs_refuse_status(fault, status, &error);
-	return queued < jobs->options.queue ||
-	       jobs_refuse(fault, 429, "queue_full", "", "%u jobs wait or run already", queued);
-}
 
 /* Whether the ledger has room for the job beside all that wait and are not charged yet. A job may
  * be charged between two looks: then it was counted twice, so it is looked again. */
@@ -551,7 +604,7 @@ static bool check_ready(struct jobs *jobs, const struct job *job, struct jobs_fa
 	if (!vault_has(&jobs->vault, job->row.id))
 		return jobs_refuse(fault, 409, "references_missing", "",
 		                   "upload the references first");
-	return check_queue(jobs, fault);
+	return jobs_quota_queue(jobs, job, fault);
 }
 
 /* Whether the ledger, and whoever approves, lets the job start. The lock may not be held: the
@@ -608,15 +661,24 @@ static bool check_approval(const struct jobs_caller *caller, const struct job *j
 
 /* Puts the job into the queue, and keeps what it was started as: the command that runs it is held
  * to that. */
-static bool queue_job(struct jobs *jobs, struct job *job, struct jobs_fault *fault) {
+static bool queue_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                      struct jobs_fault *fault) {
 	struct cuttle_error error;
+	json_t *charge = json_object_get(job_quote(job), "charge");
 	enum cuttle_status status = store_last_place(jobs->store, &job->row.place, &error);
 	char *approved = job_approval(job);
 	if (!approved || json_object_set_new(job->spec, "approved", json_string(approved)) != 0)
 		status = CUTTLE_NOMEM;
 	free(approved);
 	job->row.state = STORE_QUEUED;
-	if (!status) status = job_save(jobs, job, &error);
+	const struct jobs_event event = {
+	    .name = "start",
+	    .caller = caller,
+	    .job = job,
+	    .more = json_pack("{s:s,s:O}", "fingerprint", job->row.fingerprint, "charge", charge)};
+	if (!event.more) status = CUTTLE_NOMEM;
+	if (!status) status = job_save(jobs, job, &event, &error);
+	else json_decref(event.more);
 	return !status || jobs_refuse_status(fault, status, &error);
 }
 
@@ -646,8 +708,8 @@ static bool start_in_turn(struct jobs *jobs, const struct jobs_caller *caller, c
 	bool started;
 	if (!find_startable(jobs, caller, id, &job, &started, fault)) return false;
 	if (!started && !check_unlocked(jobs, caller, id, &job, fault)) return false;
-	const bool good =
-	    check_approval(caller, &job, fault) && (started || queue_job(jobs, &job, fault));
+	const bool good = check_approval(caller, &job, fault) &&
+	                  (started || queue_job(jobs, caller, &job, fault));
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	return good;
@@ -668,28 +730,30 @@ bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char 
 }
 
 /* Notes in the list that the job that runs is to end: see store_recover. */
-static enum cuttle_status keep_wish(struct jobs *jobs, struct job *job,
-                                    struct cuttle_error *error) {
+static enum cuttle_status keep_wish(struct jobs *jobs, const struct jobs_caller *caller,
+                                    struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "cancel", .caller = caller, .job = job};
 	free((void *)(uintptr_t)job->row.failure);
 	job->row.failure = strdup(STORE_CANCELLING);
-	return job_save(jobs, job, error);
+	return job_save(jobs, job, &event, error);
 }
 
 /* Ends a job, the one that runs included, and what is done for it. The lock is held, but while a
  * command that looks at its references ends. */
-static bool end_job(struct jobs *jobs, struct job *job, enum jobs_wish wish,
-                    struct jobs_fault *fault) {
+static bool end_job(struct jobs *jobs, const struct jobs_caller *caller, struct job *job,
+                    enum jobs_wish wish, struct jobs_fault *fault) {
+	const struct jobs_event event = {.name = "cancel", .caller = caller, .job = job};
 	struct cuttle_error error;
 	enum cuttle_status status = CUTTLE_OK;
 	if (!strcmp(jobs->running, job->row.id)) {
 		if (jobs->wish < wish) jobs->wish = wish;
 		// A kill before the command has ended may not undo what was promised.
-		if (wish == JOBS_CANCEL) status = keep_wish(jobs, job, &error);
+		if (wish == JOBS_CANCEL) status = keep_wish(jobs, caller, job, &error);
 		return !status || jobs_refuse_status(fault, status, &error);
 	}
 	if (!store_state_ended(job->row.state)) {
 		job->row.state = STORE_CANCELLED;
-		status = job_save(jobs, job, &error);
+		status = job_save(jobs, job, wish == JOBS_CANCEL ? &event : NULL, &error);
 		if (!status) job_count_end(jobs, job);
 	}
 	// Before the wiping: what it looks at would be put in place again behind it. A list that
@@ -705,11 +769,22 @@ bool jobs_cancel(struct jobs *jobs, const struct jobs_caller *caller, const char
 	*document = NULL;
 	(void)pthread_mutex_lock(&jobs->lock);
 	bool good = job_find_own(jobs, caller, id, &job, fault);
-	if (good) good = end_job(jobs, &job, JOBS_CANCEL, fault);
+	if (good) good = end_job(jobs, caller, &job, JOBS_CANCEL, fault);
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
+}
+
+/* Takes the job out of the list. */
+static enum cuttle_status remove_told(struct jobs *jobs, const struct jobs_caller *caller,
+                                      const struct job *job, struct cuttle_error *error) {
+	const struct jobs_event event = {.name = "remove", .caller = caller, .job = job};
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) return status;
+	status = store_remove(jobs->store, job->row.id, error);
+	if (!status) status = jobs_trail_add(jobs, &event, error);
+	return jobs_trail_end(jobs, status, error);
 }
 
 bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
@@ -718,14 +793,15 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 	struct job job;
 	(void)pthread_mutex_lock(&jobs->lock);
 	bool good = job_find_own(jobs, caller, id, &job, fault);
-	if (good) good = end_job(jobs, &job, JOBS_REMOVE, fault);
+	if (good) good = end_job(jobs, caller, &job, JOBS_REMOVE, fault);
 	// The queue's thread kills the command within a second, and writes what became of it.
 	while (good && !strcmp(jobs->running, id) && !jobs->stopping)
 		(void)pthread_cond_wait(&jobs->changed, &jobs->lock);
 	if (good) {
-		remove_folder(jobs, id);
-		const enum cuttle_status status = store_remove(jobs->store, id, &error);
+		const enum cuttle_status status = remove_told(jobs, caller, &job, &error);
 		if (status) good = jobs_refuse_status(fault, status, &error);
+		// What a kill leaves here no job has, and the next server sweeps it.
+		else remove_folder(jobs, id);
 	}
 	if (good) {
 		// A command that was killed for this may have ended while its end could not be
@@ -777,21 +853,38 @@ bool jobs_follow(struct jobs *jobs, const struct jobs_caller *caller, const char
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
-bool jobs_budget(struct jobs *jobs, const char *dataset, json_t **document,
-                 struct jobs_fault *fault) {
+/* Takes those out of a list of budgets that the caller may not see. */
+static void hide_budgets(const struct jobs_caller *caller, json_t *document) {
+	json_t *data = json_object_get(document, "data");
+	for (size_t i = json_array_size(data); i--;) {
+		const json_t *name = json_object_get(json_array_get(data, i), "dataset");
+		if (!jobs_may_use(caller, json_string_value(name)))
+			(void)json_array_remove(data, i);
+	}
+}
+
+bool jobs_budget(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                 json_t **document, struct jobs_fault *fault) {
 	struct cuttle_error error;
+	*document = NULL;
 	const enum cuttle_status status =
-	    budgets_show(jobs->options.ledger, dataset, document, &error);
+	    dataset && !jobs_may_use(caller, dataset)
+	        ? CUTTLE_USAGE
+	        : budgets_show(jobs->options.ledger, dataset, document, &error);
+	if (!status) hide_budgets(caller, *document);
 	if (status == CUTTLE_USAGE)
 		return jobs_refuse(fault, 404, "not_found", "", "there is no such data set");
 	return !status || jobs_refuse_status(fault, status, &error);
 }
 
-bool jobs_entries(struct jobs *jobs, const char *dataset, json_t **document,
-                  struct jobs_fault *fault) {
+bool jobs_entries(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                  json_t **document, struct jobs_fault *fault) {
 	struct cuttle_error error;
+	*document = NULL;
 	const enum cuttle_status status =
-	    budgets_entries(jobs->options.ledger, dataset, document, &error);
+	    !jobs_may_use(caller, dataset)
+	        ? CUTTLE_USAGE
+	        : budgets_entries(jobs->options.ledger, dataset, document, &error);
 	if (status == CUTTLE_USAGE)
 		return jobs_refuse(fault, 404, "not_found", "", "there is no such data set");
 	return !status || jobs_refuse_status(fault, status, &error);

@@ -21,19 +21,26 @@
 #include <jansson.h>
 
 struct jobs_options {
-	const char *state;   /* folder that is this server's alone; made with mode 0700 */
-	const char *runtime; /* folder in memory for keys; NULL = $RUNTIME_DIRECTORY, else
-	                        /run/user/UID/cuttle */
-	const char *ledger;  /* the ledger that jobs are charged in */
-	const char *model;   /* GGUF file */
-	const char *program; /* the command; NULL = this one, /proc/self/exe */
-	uint64_t threads;    /* of a job; 0 = as the command does */
-	const char *kv_type; /* of a job's contexts; NULL = as the command does */
-	uint64_t seed;       /* for tests: --insecure-seed of each job; UINT64_MAX = private */
-	uint64_t queue;      /* most jobs that wait or run; 0 = 64 */
+	const char *state;    /* folder that is this server's alone; made with mode 0700 */
+	const char *runtime;  /* folder in memory for keys; NULL = $RUNTIME_DIRECTORY, else
+	                         /run/user/UID/cuttle */
+	const char *ledger;   /* the ledger that jobs are charged in */
+	const char *model;    /* GGUF file */
+	const char *sign;     /* secret key that signs receipts and the audit trail; NULL = none */
+	const char *program;  /* the command; NULL = this one, /proc/self/exe */
+	uint64_t threads;     /* of a job; 0 = as the command does */
+	const char *kv_type;  /* of a job's contexts; NULL = as the command does */
+	uint64_t seed;        /* for tests: --insecure-seed of each job; UINT64_MAX = private */
+	uint64_t queue;       /* most jobs that wait or run, half of them of one key; 0 = 64 */
+	uint64_t key_jobs;    /* most jobs of one key in the list; 0 = 4096 */
+	uint64_t key_waiting; /* most of them that were not started; 0 = 256 */
+	uint64_t key_bytes;   /* most bytes of references of their jobs; 0 = 16 GiB */
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */
 	bool approval;       /* officers alone may start jobs */
 	bool restored;       /* the ledger may lack entries: it was put back from a backup */
+	bool trail_restored; /* and so may the audit trail, STATE/trail.jsonl */
+	const char *trail_copy; /* a file that gets the same lines, "-" = standard output; NULL =
+	                           none */
 	/* Called whenever a command that reads references begins or has ended, and told whether
 	 * one runs still. May not block, nor call jobs_*. NULL = not. */
 	void (*busy)(void *user, bool busy);
@@ -43,7 +50,8 @@ struct jobs_options {
 struct jobs;
 /* Reads the list of jobs, wipes what nobody needs any more, and starts the queue. USAGE: a folder
  * cannot be made or is another server's; no ledger. LEDGER, also where the ledger lacks entries
- * that this server has seen, unless it is `restored`. INTERNAL, NOMEM. */
+ * that this server has seen, unless it is `restored`, or the audit trail was changed or cut.
+ * INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
 /* The job that runs stops in order, within 10 s, and will continue with the next server. It takes
@@ -58,16 +66,29 @@ void jobs_close(struct jobs **jobs);
  * called once behind jobs_open, where the server has keys. INTERNAL, PARTIAL, NOMEM. */
 struct keys;
 enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
-/* Whether the ledger's file is there, and may be read and written. It never waits. */
-bool jobs_has_ledger(const struct jobs *jobs);
+/* Tells the audit trail which keys came, went or may something else since it was last told. `keys`
+ * may be NULL: there are none. `caller` is who changed them; NULL = somebody, by the file. PARTIAL,
+ * INTERNAL, NOMEM: what was not told will be, the next time.
+ */
+struct jobs_caller;
+enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
+                                  const struct jobs_caller *caller, struct cuttle_error *error);
+/* Whether private jobs can be served: NULL, or "no_ledger", "no_model", "disk_full" or "no_trail".
+ * Adds the members ledger, model, disk and trail to `parts`. It never waits. */
+const char *jobs_ready(const struct jobs *jobs, json_t *parts);
 
 /* Who asks. */
 struct jobs_caller {
-	const char *key; /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
-	bool officer;    /* may see and end the jobs of all, and start them under --approval */
+	const char *key;      /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
+	bool officer;         /* may see and end the jobs of all, and start them under --approval */
+	const char *role;     /* as the audit trail has it; NULL = as `officer` says */
+	const char *datasets; /* that it may use and see: keys.h; NULL = all */
 	/* Of jobs_start: the member "approval" of the job as the caller has seen it; NULL = it does
 	 * not say. */
 	const char *approval;
+	/* For the audit trail, both may be NULL: */
+	const char *address; /* of the client */
+	const char *request; /* the name of the request */
 };
 /* Why something is refused. */
 struct jobs_fault {
@@ -114,6 +135,11 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 /* Opens the results, or the receipt, of a job that is done: the caller's descriptor. */
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
                int *file, struct jobs_fault *fault);
+/* The public key of `sign`, 64 hex digits; NULL = nothing is signed. Never blocks. */
+const char *jobs_public_key(const struct jobs *jobs);
+/* Opens the audit trail, as it is now. */
+bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
+                     struct jobs_fault *fault);
 
 /* GET /v1/jobs/ID/events: sends the job's events with a number above `after`, and then those that
  * come, by `send`, and at last `end`. Both are called under the jobs' lock, from any thread, and
@@ -133,10 +159,10 @@ bool jobs_may_follow(struct jobs *jobs, const struct jobs_caller *caller, const 
 
 /* GET /v1/budget[/D], GET /v1/ledger/D/entries, POST /v1/ledger/verify. `dataset` may be NULL for
  * the first, `head` for the last. */
-bool jobs_budget(struct jobs *jobs, const char *dataset, json_t **document,
-                 struct jobs_fault *fault);
-bool jobs_entries(struct jobs *jobs, const char *dataset, json_t **document,
-                  struct jobs_fault *fault);
+bool jobs_budget(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                 json_t **document, struct jobs_fault *fault);
+bool jobs_entries(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
+                  json_t **document, struct jobs_fault *fault);
 bool jobs_verify(struct jobs *jobs, const char *head, json_t **document, struct jobs_fault *fault);
 
 /* How many jobs wait or run, and how many ended in done, failed and cancelled since jobs_open.

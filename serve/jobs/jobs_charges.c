@@ -4,6 +4,7 @@
 
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
+#include "serve/jobs/jobs_trail.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static enum cuttle_status mark_lost(struct jobs *jobs, const char *id, struct cu
 	enum cuttle_status status = job_find(jobs, &one, &job, error);
 	if (!status && json_object_set_new(job.spec, "charge_lost", json_true()) != 0)
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = job_save(jobs, &job, error);
+	if (!status) status = job_save(jobs, &job, NULL, error);
 	job_free(&job);
 	return status;
 }
@@ -107,6 +108,11 @@ static enum cuttle_status judge_missing(struct jobs *jobs, json_t *missing,
 		               jobs->options.ledger, json_object_size(missing), hash);
 	json_object_foreach(missing, hash, id) if (!status && *json_string_value(id)) status =
 	    mark_lost(jobs, json_string_value(id), error);
+	// Whoever looks for what was lost finds here which entries, and of which jobs.
+	const struct jobs_event event = {.name = "ledger_restored",
+	                                 .more = json_pack("{s:O}", "missing", missing)};
+	if (!status) status = jobs_trail_tell(jobs, &event, error);
+	else json_decref(event.more);
 	return status;
 }
 

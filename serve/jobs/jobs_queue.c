@@ -230,11 +230,14 @@ static bool find_charge(struct jobs *jobs, const struct job *job) {
  * references are wiped: whatever a kill leaves here, jobs_open wipes. */
 static void finish_job(struct jobs *jobs, struct job *job, const struct runner_result *result) {
 	judge_end(jobs, job, result, find_charge(jobs, job));
+	// A job that goes on with the next server has not had all of its turn.
+	if (job->row.state != STORE_QUEUED || !jobs->stopping)
+		(void)store_turn(jobs->store, job->row.owner, NULL);
 	if (!strcmp(jobs->running, job->row.id) && jobs->run[0]) {
 		free((void *)(uintptr_t)job->row.run);
 		job->row.run = strdup(jobs->run);
 	}
-	while (job_save(jobs, job, NULL) && may_wait(jobs)) {
+	while (job_save(jobs, job, NULL, NULL) && may_wait(jobs)) {
 		wait_for_change(jobs, REST_S);
 		// Whoever cancelled it meanwhile was told that it ends.
 		if (jobs->wish == JOBS_CANCEL && !store_state_ended(job->row.state))
@@ -262,7 +265,7 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 	jobs->texts_done = 0;
 	jobs->run[0] = 0;
 	jobs->asked = (struct timespec){0};
-	enum cuttle_status status = job_save(jobs, job, NULL);
+	enum cuttle_status status = job_save(jobs, job, NULL, NULL);
 	if (!status) {
 		(void)pthread_mutex_unlock(&jobs->lock);
 		jobs_busy(jobs, true);
@@ -281,15 +284,21 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* The job whose turn it is; its id is "" where there is none. */
+static void find_next_job(struct jobs *jobs, struct job *job) {
+	char id[STORE_ID];
+	const struct store_filter one = {.id = id, .state = STORE_QUEUED};
+	if (!store_next(jobs->store, id, NULL) && *id) (void)job_find(jobs, &one, job, NULL);
+}
+
 void *jobs_work(void *user) {
 	struct jobs *jobs = user;
-	const struct store_filter queued = {.state = STORE_QUEUED};
 	(void)pthread_mutex_lock(&jobs->lock);
 	jobs->rest = REST_S;
 	while (!jobs->stopping) {
 		struct job job = {0};
 		look_around(jobs);
-		if (is_past(&jobs->rest_until)) (void)job_find(jobs, &queued, &job, NULL);
+		if (is_past(&jobs->rest_until)) find_next_job(jobs, &job);
 		if (job.row.id[0]) run_job_once(jobs, &job);
 		else wait_for_change(jobs, jobs->rest > REST_S ? REST_S : IDLE_S);
 		job_free(&job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobs_queue.h: the thread that runs private jobs, one at a time, in the order in which they were
-// started.
+// jobs_queue.h: the thread that runs private jobs, one at a time. Next comes a job of the owner
+// whose last one ended longest ago; an owner's jobs come in the order in which they were started.
 //
 // PRIVATE references pass from the vault to the command that runs. How a command ends decides what
 // becomes of its job:

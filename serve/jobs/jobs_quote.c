@@ -22,6 +22,7 @@ void jobs_words_begin(const struct jobs *jobs, const struct spec *spec, struct j
 	jobs_words_add(words, spec->type, NULL);
 	jobs_words_add(words, "--model", options->model);
 	jobs_words_add(words, "--ledger", options->ledger);
+	if (options->sign) jobs_words_add(words, "--sign", options->sign);
 	for (size_t i = 0; i < spec->count; i++) jobs_words_add(words, spec->words[i], NULL);
 	(void)snprintf(words->threads, JOBS_NUMBER, "%" PRIu64, options->threads);
 	if (options->threads) jobs_words_add(words, "--threads", words->threads);
@@ -36,7 +37,7 @@ static const char *strip_line(const struct jobs *jobs, const struct spec *spec, 
 	const struct jobs_options *options = &jobs->options;
 	const size_t skip = strlen("cuttle ") + strlen(spec->type) + strlen(": ");
 	if (strlen(said) <= skip || strstr(said, options->model) || strstr(said, options->ledger) ||
-	    strstr(said, options->state))
+	    strstr(said, options->state) || (options->sign && strstr(said, options->sign)))
 		return "the command refuses this plan";
 	// To who sent a grammar, its name here is none.
 	const size_t name = strlen(RUNNER_FILE ": ");

@@ -14,6 +14,8 @@
 //                                seen
 //     serve/jobs/store.c         (by io/disk/database.c, as ledgers) the list of jobs: public
 //                                parameters, and how far each is
+//     serve/jobs/jobs_trail.c    who did it: an entry of the audit trail, in one step with the list
+//                                (serve/jobs/trail.c its file, serve/jobs/trail_check.c checks it)
 //     serve/jobs/jobs_upload.c   references arrive; in its turn, an upload is looked at before it
 //                                may be used
 //     serve/jobs/vault.c         references are encrypted as they arrive
@@ -23,12 +25,18 @@
 //   serve/jobs/jobs_state.c      events; results and receipt are the command's files
 #include "serve/jobs/jobs_routes.h"
 
+#include "io/disk/signature.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct jobs_caller get_caller(const struct http_call *call) {
-	return (struct jobs_caller){call->owner, call->role >= HTTP_OFFICER, NULL};
+	return (struct jobs_caller){.key = call->owner,
+	                            .officer = call->role >= HTTP_OFFICER,
+	                            .role = http_role_name(call->role),
+	                            .datasets = call->datasets,
+	                            .address = call->address,
+	                            .request = call->request};
 }
 
 static void answer_fault(struct http_reply *reply, const struct jobs_fault *fault) {
@@ -36,7 +44,7 @@ static void answer_fault(struct http_reply *reply, const struct jobs_fault *faul
 	                   : fault->status == 429 ? "rate_limit_error"
 	                   : fault->status >= 500 ? "server_error"
 	                                          : "invalid_request_error";
-	if (fault->status == 429) http_add(reply, "Retry-After", "60");
+	if (fault->status == 429 || fault->status == 503) http_add(reply, "Retry-After", "60");
 	http_fail(reply, fault->status, type, fault->code, *fault->param ? fault->param : NULL,
 	          "%s", fault->message);
 }
@@ -129,6 +137,27 @@ static void answer_receipt(void *user, const struct http_call *call, struct http
 	answer_file(user, call, true, reply);
 }
 
+static void answer_trail(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
+	struct jobs_fault fault;
+	int file;
+	if (!jobs_trail_file(user, &caller, &file, &fault)) answer_fault(reply, &fault);
+	else http_file(reply, 200, "application/x-ndjson", file);
+}
+
+/* As a file of cuttle ledger key has it, so that receipt verify --key takes what was fetched. */
+static void answer_public_key(void *user, const struct http_call *call, struct http_reply *reply) {
+	const char *key = jobs_public_key(user);
+	char line[SIGNATURE_PUBLIC + 1];
+	(void)call;
+	if (key)
+		http_bytes(reply, 200, "text/plain", line,
+		           (size_t)snprintf(line, sizeof line, "%s\n", key));
+	else
+		http_fail(reply, 404, "invalid_request_error", "not_found", NULL,
+		          "this server signs nothing");
+}
+
 /* ---- uploads --------------------------------------------------------------------------------- */
 
 static bool begin_references(void *user, const struct http_call *call, void **upload,
@@ -201,16 +230,18 @@ static void answer_events(void *user, const struct http_call *call, struct http_
 /* ---- budgets --------------------------------------------------------------------------------- */
 
 static void answer_budget(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
 	struct jobs_fault fault;
 	json_t *document;
-	const bool good = jobs_budget(user, call->id, &document, &fault);
+	const bool good = jobs_budget(user, &caller, call->id, &document, &fault);
 	answer_document(reply, good, 200, document, &fault);
 }
 
 static void answer_entries(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
 	struct jobs_fault fault;
 	json_t *document;
-	const bool good = jobs_entries(user, call->id, &document, &fault);
+	const bool good = jobs_entries(user, &caller, call->id, &document, &fault);
 	answer_document(reply, good, 200, document, &fault);
 }
 
@@ -238,9 +269,8 @@ static void add_metrics(void *user, struct http_metrics *metrics) {
 		}
 }
 
-/* Without its ledger a server can begin no job. */
-static const char *find_missing(void *user) {
-	return jobs_has_ledger(user) ? NULL : "no_ledger";
+static const char *find_missing(void *user, json_t *parts) {
+	return jobs_ready(user, parts);
 }
 
 static const struct http_route ROUTES[] = {
@@ -266,6 +296,9 @@ static const struct http_route ROUTES[] = {
      NULL},
     {"GET", "/v1/ledger/{id}/entries", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_WAITING, answer_entries,
      NULL, NULL, NULL},
+    {"GET", "/v1/public-key", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_public_key, NULL,
+     NULL, NULL},
+    {"GET", "/v1/trail", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_SLOW, answer_trail, NULL, NULL, NULL},
     {"POST", "/v1/ledger/verify", HTTP_OFFICER, HTTP_BODY_JSON, HTTP_WAITING, answer_verify, NULL,
      NULL, NULL},
 };

@@ -6,14 +6,17 @@
 #include "io/disk/file.h"
 #include "io/disk/jsonout.h"
 #include "serve/http/keys.h"
+#include "serve/jobs/jobs_trail.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Numbers of events: jobs.h. */
+enum { LEAST_ROOM = 256 << 10 }; /* bytes of a disk that is not full */
 enum { EVENT_QUEUED = 1, EVENT_FIRST = 2, EVENT_END = JOBS_LAST_EVENT };
 
 bool jobs_refuse(struct jobs_fault *fault, unsigned status, const char *code, const char *param,
@@ -73,6 +76,7 @@ static enum cuttle_status copy_job(void *user, const struct store_job *row) {
 	struct job *job = user;
 	if (job->row.id[0]) return CUTTLE_OK;
 	job->row = *row;
+	job->before = row->state;
 	const char **const strings[] = {
 	    &job->row.type, &job->row.spec,  &job->row.fingerprint, &job->row.dataset,
 	    &job->row.run,  &job->row.owner, &job->row.idempotency, &job->row.failure};
@@ -91,6 +95,10 @@ enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter
 	return status;
 }
 
+bool jobs_may_use(const struct jobs_caller *caller, const char *dataset) {
+	return keys_has_dataset(caller->datasets, dataset);
+}
+
 bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                   struct job *job, struct jobs_fault *fault) {
 	struct cuttle_error error;
@@ -98,7 +106,8 @@ bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const cha
 	const enum cuttle_status status = job_find(jobs, &filter, job, &error);
 	if (status) return jobs_refuse_status(fault, status, &error);
 	// Whether somebody else has a job of that name is nobody's business: no 403.
-	if (job->row.id[0] && (caller->officer || !strcmp(job->row.owner, caller->key)))
+	if (job->row.id[0] && (caller->officer || !strcmp(job->row.owner, caller->key)) &&
+	    jobs_may_use(caller, job->row.dataset))
 		return true;
 	job_free(job);
 	return jobs_refuse(fault, 404, "not_found", "", "there is no such job");
@@ -116,11 +125,36 @@ enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttl
 }
 
 /* The file may not be opened here: to close it would take SQLite's locks away. */
-bool jobs_has_ledger(const struct jobs *jobs) {
+static bool has_ledger(const char *path) {
 	struct stat state;
-	const char *const path = jobs->options.ledger;
 	return stat(path, &state) == 0 && S_ISREG(state.st_mode) && state.st_size > 0 &&
 	       access(path, R_OK | W_OK) == 0;
+}
+
+/* Whether an entry of the trail and a change of the list have room. */
+static bool has_room(const char *folder) {
+	struct statvfs system;
+	return statvfs(folder, &system) != 0 ||
+	       (uint64_t)system.f_bavail * system.f_frsize >= LEAST_ROOM;
+}
+
+const char *jobs_ready(const struct jobs *jobs, json_t *parts) {
+	const struct {
+		const char *part, *bad, *word;
+		bool good;
+	} looks[] = {
+	    {"ledger", "missing", "no_ledger", has_ledger(jobs->options.ledger)},
+	    {"model", "missing", "no_model", access(jobs->options.model, R_OK) == 0},
+	    {"disk", "full", "disk_full", has_room(jobs->options.state)},
+	    {"trail", "not_written", "no_trail", !jobs->stuck},
+	};
+	const char *word = NULL;
+	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+		const char *is = looks[i].good ? "ok" : looks[i].bad;
+		(void)json_object_set_new(parts, looks[i].part, json_string(is));
+		if (!word && !looks[i].good) word = looks[i].word;
+	}
+	return word;
 }
 
 bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {
@@ -129,16 +163,53 @@ bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {
 	                   store_state_name(job->row.state));
 }
 
-enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error) {
+/* What the trail says of a job that has ended: how, and under what name it was charged. */
+static enum cuttle_status tell_job_end(struct jobs *jobs, const struct job *job,
+                                       struct cuttle_error *error) {
+	const struct jobs_event end = {.name = "end",
+	                               .job = job,
+	                               .more = json_pack("{s:s,s:s,s:s}", "status",
+	                                                 store_state_name(job->row.state), "error",
+	                                                 job->row.failure, "run", job->row.run)};
+	return end.more ? jobs_trail_add(jobs, &end, error)
+	                : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* The part of job_save that the trail tells of. Takes event->more. */
+static enum cuttle_status change_told(struct jobs *jobs, struct job *job,
+                                      const struct jobs_event *event, bool ends,
+                                      struct cuttle_error *error) {
+	enum cuttle_status status = jobs_trail_begin(jobs, error);
+	if (status) {
+		if (event) json_decref(event->more);
+		return status;
+	}
+	status = store_change(jobs->store, &job->row, error);
+	if (event && !status) status = jobs_trail_add(jobs, event, error);
+	else if (event) json_decref(event->more);
+	if (ends && !status) status = tell_job_end(jobs, job, error);
+	return jobs_trail_end(jobs, status, error);
+}
+
+enum cuttle_status job_save(struct jobs *jobs, struct job *job, const struct jobs_event *event,
+                            struct cuttle_error *error) {
 	size_t size;
 	char *spec = jsonout_dump(json_incref(job->spec), JSON_COMPACT, &size);
-	if (!spec) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!spec) {
+		if (event) json_decref(event->more);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
 	spec[size - 1] = 0; // in place of the newline
 	free((void *)(uintptr_t)job->row.spec);
 	job->row.spec = spec;
-	const enum cuttle_status status = store_change(jobs->store, &job->row, error);
-	if (!status) jobs_tell(jobs, job);
-	return status;
+	const bool ends = store_state_ended(job->row.state) && !store_state_ended(job->before);
+	const enum cuttle_status status = event || ends
+	                                      ? change_told(jobs, job, event, ends, error)
+	                                      : store_change(jobs->store, &job->row, error);
+	if (status) return status;
+	job->before = job->row.state;
+	jobs_tell(jobs, job);
+	return CUTTLE_OK;
 }
 
 const json_t *job_quote(const struct job *job) {
@@ -168,18 +239,6 @@ void job_count_end(struct jobs *jobs, const struct job *job) {
 	const bool sanitize = !strcmp(job->row.type, "sanitize");
 	if (store_state_ended(job->row.state))
 		(void)atomic_fetch_add(&jobs->ended[sanitize][job->row.state - STORE_DONE], 1);
-}
-
-static enum cuttle_status count_waiting(void *user, const struct store_job *row) {
-	unsigned *waiting = user;
-	*waiting += row->state == STORE_QUEUED || row->state == STORE_RUNNING;
-	return CUTTLE_OK;
-}
-
-enum cuttle_status jobs_waiting(struct jobs *jobs, unsigned *waiting, struct cuttle_error *error) {
-	const struct store_filter all = {.state = STORE_STATES};
-	*waiting = 0;
-	return store_walk(jobs->store, &all, count_waiting, waiting, error);
 }
 
 size_t job_texts(const struct job *job) {

@@ -10,11 +10,16 @@
 #include "serve/jobs/jobs.h"
 #include "serve/jobs/runner.h"
 #include "serve/jobs/store.h"
+#include "serve/jobs/trail.h"
+#include "serve/jobs/trail_copy.h"
 #include <stdatomic.h>
 #include <time.h>
 
 /* Number of the event that says how a job ended. */
 enum { JOBS_LAST_EVENT = 13 };
+
+/* Bytes of STATE/trail.key, as it is used: serve/jobs/jobs_trail.h. */
+enum { MARK_KEY = crypto_auth_hmacsha256_KEYBYTES };
 
 /* What is asked of the job that runs. */
 enum jobs_wish { JOBS_GO_ON, JOBS_CANCEL, JOBS_REMOVE };
@@ -35,13 +40,24 @@ struct jobs {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something may be done: by the queue, or by who waits for it */
 	struct store *store;
-	pthread_t thread; /* of the queue */
-	bool threaded;    /* it was made */
+	struct signature_key *signer; /* NULL = nothing is signed */
+	struct trail *trail;          /* NULL = it is not open */
+	struct trail_head told;       /* the newest entry of the list */
+	struct trail_head telling;    /* the newest of the step under way */
+	uint64_t in_trail;            /* number of the trail\'s last entry */
+	atomic_bool stuck;            /* the trail could not be written when it was last tried */
+	bool behind;                  /* the list may have entries that the trail has not */
+	char *trail_path;             /* STATE/trail.jsonl; owned */
+	struct trail_copy copy;
+	unsigned char mark_key[MARK_KEY]; /* of the hashes of uploads */
+	pthread_t thread;                 /* of the queue */
+	bool threaded;                    /* it was made */
 	bool stopping;
 	struct runner worker;        /* the job that runs */
 	char running[STORE_ID];      /* its id; "" = none */
 	char run[LEDGER_RUN];        /* the name of its charge; "" = it has none yet */
 	struct jobs_upload *uploads; /* that arrive or are looked at, at most one of a job */
+	uint64_t uploads_ended;      /* how many */
 	bool starting;               /* somebody asks the ledger whether a job may start */
 	unsigned planning;           /* quotes of plans that run */
 	size_t texts;                /* of it */
@@ -63,6 +79,7 @@ struct job {
 	/* Of row.spec: {"request":..,"quote":..}, since its start "approved" (job_approval), and
 	 * "charge_lost":true where the ledger was put back without its charge. */
 	json_t *spec;
+	enum store_state before; /* its state in the list */
 };
 
 /* Fills the fault; returns false, for "return jobs_refuse(...)". No lock is needed. */
@@ -79,13 +96,18 @@ bool jobs_refuse_ended(struct jobs_fault *fault);
 enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter, struct job *job,
                             struct cuttle_error *error);
 void job_free(struct job *job);
+/* Whether the caller may use and see this data set. */
+bool jobs_may_use(const struct jobs_caller *caller, const char *dataset);
 /* Finds a job by id for whoever asks: 404 where there is none, or it is somebody else's. */
 bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                   struct job *job, struct jobs_fault *fault);
 /* Whether the job waits for its references and its start: else 409. */
 bool job_check_awaiting(const struct job *job, struct jobs_fault *fault);
-/* Writes the job to the list, and tells whoever follows it. */
-enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error);
+/* Writes the job to the list, and tells whoever follows it. `event` is what the trail says of that;
+ * NULL = nothing. That a job has ended it says in any case. */
+struct jobs_event;
+enum cuttle_status job_save(struct jobs *jobs, struct job *job, const struct jobs_event *event,
+                            struct cuttle_error *error);
 
 /* A command that reads references begins, or has ended. Takes the lock, so it may not be held. */
 void jobs_busy(struct jobs *jobs, bool busy);
@@ -100,8 +122,6 @@ char *job_approval(const struct job *job);
 const char *job_unit_key(const struct job *job);
 /* Counts a job that has ended, by its type and its state; another one counts nothing. */
 void job_count_end(struct jobs *jobs, const struct job *job);
-/* How many jobs wait for their turn or run. Errors as store_walk. */
-enum cuttle_status jobs_waiting(struct jobs *jobs, unsigned *waiting, struct cuttle_error *error);
 /* How many texts it will have; 0 = not known before the upload. */
 size_t job_texts(const struct job *job);
 /* "STATE/jobs/ID/NAME"; "STATE/jobs/ID" where name is NULL. The caller frees it. NULL: out of

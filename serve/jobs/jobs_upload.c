@@ -3,6 +3,7 @@
 // jobs.h that are about uploads.
 #include "serve/jobs/jobs_upload.h"
 
+#include "serve/jobs/jobs_quota.h"
 #include "serve/jobs/jobs_quote.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,15 @@ static bool check_uploads(const struct jobs *jobs, const char *id, const char *o
 }
 
 /* Lists a new upload for the job. */
-static bool add_upload(struct jobs *jobs, const struct job *job, struct jobs_upload **upload,
-                       struct jobs_fault *fault) {
+static bool add_upload(struct jobs *jobs, const struct jobs_caller *caller, const struct job *job,
+                       struct jobs_upload **upload, struct jobs_fault *fault) {
 	struct cuttle_error error;
 	struct jobs_upload *made = calloc(1, sizeof *made);
 	if (!made) return jobs_refuse_status(fault, CUTTLE_NOMEM, NULL);
 	made->jobs = jobs;
 	memcpy(made->id, job->row.id, STORE_ID);
+	jobs_mark_begin(jobs, &made->mark);
+	jobs_who_keep(&made->who, caller);
 	(void)snprintf(made->owner, sizeof made->owner, "%s", job->row.owner);
 	const enum cuttle_status status =
 	    vault_begin(&jobs->vault, made->id, &made->writer, &error);
@@ -73,7 +76,7 @@ bool jobs_upload_begin(struct jobs *jobs, const struct jobs_caller *caller, cons
 	bool good = job_find_own(jobs, caller, id, &job, fault);
 	if (good) good = job_check_awaiting(&job, fault);
 	if (good) good = check_uploads(jobs, job.row.id, job.row.owner, fault);
-	if (good) good = add_upload(jobs, &job, upload, fault);
+	if (good) good = add_upload(jobs, caller, &job, upload, fault);
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
@@ -87,7 +90,16 @@ static bool is_unwanted(const struct jobs_upload *upload) {
 }
 
 bool jobs_upload_piece(struct jobs_upload *upload, const void *bytes, size_t size) {
-	if (upload->failed || is_unwanted(upload)) return false;
+	if (upload->failed || upload->over || is_unwanted(upload)) return false;
+	jobs_mark_add(&upload->mark, bytes, size);
+	(void)pthread_mutex_lock(&upload->jobs->lock);
+	upload->arrived += size;
+	upload->over = !jobs_quota_bytes(upload);
+	(void)pthread_mutex_unlock(&upload->jobs->lock);
+	if (upload->over) {
+		vault_drop(&upload->writer);
+		return false;
+	}
 	upload->failed = vault_add(upload->writer, bytes, size, NULL);
 	if (upload->failed) vault_drop(&upload->writer);
 	return !upload->failed;
@@ -100,6 +112,7 @@ void jobs_upload_drop(struct jobs_upload *upload) {
 	struct jobs_upload **at = &jobs->uploads;
 	while (*at != upload) at = &(*at)->next;
 	*at = upload->next;
+	jobs->uploads_ended++;
 	(void)pthread_cond_broadcast(&jobs->changed);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	free(upload);
@@ -109,10 +122,11 @@ void jobs_upload_drop(struct jobs_upload *upload) {
 
 /* What the command said of the references becomes part of the job: how many documents there are,
  * what they cost. Takes quote. The lock is held. */
-static bool keep_quote(struct jobs *jobs, const char *id, json_t *quote, struct jobs_fault *fault) {
+static bool keep_quote(struct jobs_upload *upload, json_t *quote, struct jobs_fault *fault) {
+	struct jobs *jobs = upload->jobs;
 	struct cuttle_error error;
 	struct job job;
-	const struct store_filter filter = {.id = id, .state = STORE_AWAITING};
+	const struct store_filter filter = {.id = upload->id, .state = STORE_AWAITING};
 	enum cuttle_status status = job_find(jobs, &filter, &job, &error);
 	// Cancelled meanwhile, by whoever waits until this has ended.
 	if (status || !job.row.id[0]) {
@@ -127,7 +141,9 @@ static bool keep_quote(struct jobs *jobs, const char *id, json_t *quote, struct 
 		free((void *)(uintptr_t)job.row.failure);
 		job.row.fingerprint = strdup(fingerprint ? fingerprint : "");
 		job.row.failure = strdup("");
-		status = job_save(jobs, &job, &error);
+		const struct jobs_event event = {"upload", &upload->who.caller, &job,
+		                                 jobs_mark_end(&upload->mark, true)};
+		status = job_save(jobs, &job, &event, &error);
 	}
 	job_free(&job);
 	return !status || jobs_refuse_status(fault, status, &error);
@@ -148,9 +164,20 @@ static bool read_job_spec(struct jobs *jobs, const char *id, struct job *job, st
 	return jobs_refuse_ended(fault);
 }
 
+/* The references will not do; that they came is told. False, with the fault as it is, or that the
+ * trail cannot be written. */
+static bool tell_refused(struct jobs_upload *upload, const struct job *job,
+                         struct jobs_fault *fault) {
+	struct cuttle_error error;
+	const struct jobs_event event = {"upload", &upload->who.caller, job,
+	                                 jobs_mark_end(&upload->mark, false)};
+	const enum cuttle_status status = jobs_trail_tell(upload->jobs, &event, &error);
+	return status ? jobs_refuse_status(fault, status, &error) : false;
+}
+
 /* Puts the references in place, and asks the command about them; they are wiped where they will
  * not do. */
-static bool keep_upload(struct jobs_upload *upload, const struct spec *spec,
+static bool keep_upload(struct jobs_upload *upload, const struct job *job, const struct spec *spec,
                         struct jobs_fault *fault) {
 	struct jobs *jobs = upload->jobs;
 	struct cuttle_error error;
@@ -159,9 +186,11 @@ static bool keep_upload(struct jobs_upload *upload, const struct spec *spec,
 	if (status) return jobs_refuse_status(fault, status, &error);
 	bool good = jobs_quote(jobs, spec, upload, &quote, fault);
 	(void)pthread_mutex_lock(&jobs->lock);
-	if (good) good = keep_quote(jobs, upload->id, quote, fault);
+	const bool quoted = good;
+	if (good) good = keep_quote(upload, quote, fault);
 	if (good) vault_trust(&jobs->vault, upload->id);
 	else vault_wipe(&jobs->vault, upload->id);
+	if (!quoted) good = tell_refused(upload, job, fault);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
 }
@@ -174,9 +203,10 @@ bool jobs_upload_end(struct jobs_upload *upload, struct jobs_fault *fault) {
 	struct spec spec;
 	bool good = read_job_spec(jobs, upload->id, &job, &spec, fault);
 	if (good) {
-		if (upload->failed) good = jobs_refuse_status(fault, upload->failed, NULL);
+		if (upload->over) good = jobs_quota_refuse_bytes(jobs, fault);
+		else if (upload->failed) good = jobs_refuse_status(fault, upload->failed, NULL);
 		else if ((good = jobs_turn_take(jobs, upload, fault)))
-			good = keep_upload(upload, &spec, fault);
+			good = keep_upload(upload, &job, &spec, fault);
 		spec_free(&spec);
 		job_free(&job);
 	}

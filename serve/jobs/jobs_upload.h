@@ -8,7 +8,7 @@
 #ifndef CUTTLE_SERVE_JOBS_JOBS_UPLOAD_H
 #define CUTTLE_SERVE_JOBS_JOBS_UPLOAD_H
 
-#include "serve/jobs/jobs_state.h"
+#include "serve/jobs/jobs_trail.h"
 #include "serve/http/keys.h"
 
 struct jobs_upload {
@@ -17,9 +17,15 @@ struct jobs_upload {
 	char owner[KEYS_OWNER + 1];  /* whose job it is */
 	struct vault_writer *writer; /* NULL = a piece has failed, or all is in place */
 	enum cuttle_status failed;
+	struct jobs_mark mark; /* of what has arrived */
+	struct jobs_who who;   /* sends it */
 	// Under the lock:
-	bool quoting;  /* it has its turn: the command looks at the references, or is about to */
-	bool unwanted; /* its job has ended: nothing more may be kept, nor looked at */
+	bool quoting;     /* it has its turn: the command looks at the references, or is about to */
+	uint64_t arrived; /* bytes */
+	bool over;        /* it has more bytes than its owner may have */
+	uint64_t standing; /* bytes of references of its owner's other jobs */
+	uint64_t counted;  /* jobs->uploads_ended when they were counted, and 1; 0 = never */
+	bool unwanted;     /* its job has ended: nothing more may be kept, nor looked at */
 	struct jobs_upload *next;
 };
 

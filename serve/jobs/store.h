@@ -9,6 +9,9 @@
 //     status = store_add(store, &job, error);
 //     status = store_walk(store, &(struct store_filter){.id = id}, each, user, error);
 //
+// The same file has the newest entries of the audit trail (serve/jobs/jobs_trail.h), so that a job
+// and the entry that tells of it change in one step, and the keys that the trail has told of.
+//
 // A job's states, and what moves it on:
 //
 //     awaiting_references -> queued     it is started
@@ -53,7 +56,7 @@ struct store_job {
 	const char *idempotency; /* the key of its request, one of its owner */
 	const char *failure;     /* code of a failed job, or STORE_CANCELLING; else "" */
 	int64_t attempts;        /* times that its command has ended without an answer */
-	int64_t place;           /* in the queue, the least comes first; 0 = was never in it */
+	int64_t place;           /* in its owner's queue, the least comes first; 0 = never in it */
 	int64_t created;         /* seconds since 1970 */
 };
 
@@ -62,6 +65,12 @@ struct store;
 enum cuttle_status store_open(const char *path, struct store **store, struct cuttle_error *error);
 /* The handle may be NULL; it is set to NULL. */
 void store_close(struct store **store);
+
+/* What is done between these two is done whole or not at all. With another status than OK store_end
+ * undoes it and returns that status. */
+enum cuttle_status store_begin(struct store *store, struct cuttle_error *error);
+enum cuttle_status store_end(struct store *store, enum cuttle_status status,
+                             struct cuttle_error *error);
 
 /* Makes an id that no job has. */
 void store_name(char id[STORE_ID]);
@@ -79,6 +88,11 @@ enum cuttle_status store_adopt(struct store *store, const char *id, const char *
 enum cuttle_status store_disown(struct store *store, struct cuttle_error *error);
 /* What a server does first: jobs that were running when the last one ended are queued again. */
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error);
+/* The job whose turn it is: of the queued ones, that of the owner who had a turn longest ago, or
+ * never; of an owner's, the one with the least place. "" = none is queued. */
+enum cuttle_status store_next(struct store *store, char id[STORE_ID], struct cuttle_error *error);
+/* The owner has had its turn. */
+enum cuttle_status store_turn(struct store *store, const char *owner, struct cuttle_error *error);
 /* The place behind all others in the queue. */
 enum cuttle_status store_last_place(struct store *store, int64_t *place,
                                     struct cuttle_error *error);
@@ -95,5 +109,40 @@ struct store_filter {
 enum cuttle_status store_walk(struct store *store, const struct store_filter *filter,
                               enum cuttle_status (*each)(void *user, const struct store_job *job),
                               void *user, struct cuttle_error *error);
+
+/* ---- the audit trail ------------------------------------------------------------------------- */
+
+struct store_entry {
+	int64_t number;   /* of the entry: 1, 2, 3 ... */
+	bool written;     /* the trail's file has it */
+	const char *line; /* with its newline */
+};
+enum cuttle_status store_trail_add(struct store *store, int64_t number, const char *line,
+                                   struct cuttle_error *error);
+/* The file has all entries up to `number`. The last one stays, to be looked for. */
+enum cuttle_status store_trail_written(struct store *store, int64_t number,
+                                       struct cuttle_error *error);
+/* Forgets all entries. */
+enum cuttle_status store_trail_forget(struct store *store, struct cuttle_error *error);
+/* Passes the entries that are kept to `each`, in order, as store_walk does. */
+enum cuttle_status store_trail_walk(struct store *store,
+                                    enum cuttle_status (*each)(void *user,
+                                                               const struct store_entry *entry),
+                                    void *user, struct cuttle_error *error);
+/* The same of a file that a server may have open. One that is not there, or that has no trail yet,
+ * has no entries. */
+enum cuttle_status store_trail_peek(const char *path,
+                                    enum cuttle_status (*each)(void *user,
+                                                               const struct store_entry *entry),
+                                    void *user, struct cuttle_error *error);
+
+/* The keys that the trail has told of: owner "ID#MARK", and what it may. `may` NULL: it may nothing
+ * any more. */
+enum cuttle_status store_key_put(struct store *store, const char *owner, const char *may,
+                                 struct cuttle_error *error);
+enum cuttle_status store_key_walk(struct store *store,
+                                  enum cuttle_status (*each)(void *user, const char *owner,
+                                                             const char *may),
+                                  void *user, struct cuttle_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,6 +222,15 @@ bool vault_has(const struct vault *vault, const char *id) {
 	free_paths(&paths);
 	sodium_memzero(&key, sizeof key);
 	return has;
+}
+
+uint64_t vault_size(const struct vault *vault, const char *id) {
+	struct vault_paths paths;
+	struct stat state;
+	if (!make_paths(vault, id, &paths)) return 0;
+	const bool is = stat(paths.refs, &state) == 0;
+	free_paths(&paths);
+	return is ? (uint64_t)state.st_size : 0;
 }
 
 double vault_age(const struct vault *vault, const char *id) {

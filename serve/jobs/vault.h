@@ -46,6 +46,8 @@ void vault_sweep(const struct vault *vault, const char *id);
 
 /* Whether file and key are there. */
 bool vault_has(const struct vault *vault, const char *id);
+/* Bytes that the file takes on the disk; 0 where there is none. */
+uint64_t vault_size(const struct vault *vault, const char *id);
 /* Seconds since the upload, by a clock that no setting of the time moves; 0 where there is none. */
 double vault_age(const struct vault *vault, const char *id);
 /* Overwrites and removes the key, then removes the file. Does nothing where there is none. */

@@ -85,9 +85,9 @@ unserved 2 -m tiny.gguf extra
 refused 2 serve key alice
 refused 2 serve key Alice use --keys keys
 refused 2 serve key alice boss --keys keys
-says err "a key's role is use or officer: cuttle serve key ID use"
+says err "a key's role is use, officer, metrics or admin: cuttle serve key ID ROLE"
 refused 2 serve foo
-says err 'key ID use.officer --keys FILE'
+says err 'key ID ROLE --keys FILE'
 for unfit in --approval '--queue 3' '--runtime-dir run' '--insecure-seed 1'; do
 	# shellcheck disable=SC2086 # an option and its value
 	unserved 2 -m tiny.gguf --listen 127.0.0.1:0 $unfit

@@ -37,7 +37,7 @@ for verb in $verbs; do
 		[ "$options" -le 27 ] || fail "help of $verb shows $options options at once"
 	fi
 done
-[ "$(for verb in $verbs; do "$CUTTLE" help "$verb"; done | grep -c '^All options: ')" = 11 ] || fail "not eleven verbs have a short help"
+[ "$(for verb in $verbs; do "$CUTTLE" help "$verb"; done | grep -c '^All options: ')" = 12 ] || fail "not twelve verbs have a short help"
 refused 2 help generate --al
 says err 'cuttle help generate --all$'
 exits 0 help generate --all

@@ -446,12 +446,17 @@ def case_ready():
     """A server whose ledger is gone is not ready; where it is back, it is."""
     make_ledger()
     server = Server('--plain', 'off')
-    server.json('GET', '/ready', 200)
+    whole = {'status': 'ok', 'ledger': 'ok', 'model': 'ok', 'disk': 'ok', 'trail': 'ok'}
+    check(server.json('GET', '/ready', 200) == whole, 'not what is looked at')
+    os.rename('tiny.gguf', 'away.gguf')
+    check(server.json('GET', '/ready', 503) == {**whole, 'status': 'no_model', 'model': 'missing'}, 'the model is not missed')
+    os.rename('away.gguf', 'tiny.gguf')
     for gone, back in ((lambda: os.rename('ledger', 'away'), lambda: os.rename('away', 'ledger')),
                        (lambda: (os.rename('ledger', 'away'), os.mkdir('ledger')), lambda: (os.rmdir('ledger'), os.rename('away', 'ledger'))),
                        (lambda: (shutil.copy('ledger', 'away'), open('ledger', 'w').close()), lambda: os.replace('away', 'ledger'))):
         gone()
-        check(server.json('GET', '/ready', 503) == {'status': 'no_ledger'}, 'not why')
+        check(server.json('GET', '/ready', 503) == {**whole, 'status': 'no_ledger', 'ledger': 'missing'}, 'not why')
+        check(server.ask('GET', '/ready')[1]['Retry-After'] == '10', 'not when to ask again')
         server.json('GET', '/health', 200)
         back()
         server.json('GET', '/ready', 200)

@@ -200,7 +200,7 @@ static int open_stage(void **state) {
 static bool add_key(const char *id, char token[KEYS_TOKEN + 1]) {
 	int out[2];
 	if (pipe(out) != 0) return false;
-	const bool made = keys_make(keys_path, id, HTTP_USE, out[1], NULL) == CUTTLE_OK;
+	const bool made = keys_make(keys_path, id, HTTP_USE, "", out[1], NULL) == CUTTLE_OK;
 	const ssize_t size = made ? read(out[0], token, KEYS_TOKEN) : 0;
 	(void)close(out[0]);
 	(void)close(out[1]);

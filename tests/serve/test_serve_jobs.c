@@ -942,7 +942,7 @@ static void data_sets_have_their_own_room(void **state) {
 	                                     .program = stage.command,
 	                                     .threads = 1,
 	                                     .seed = UINT64_MAX,
-	                                     .queue = 3};
+	                                     .queue = 5};
 	assert_int_equal(jobs_open(&options, &jobs, &error), CUTTLE_OK);
 	stage_queue(jobs, "a", LONG_PLAN, LONG, ids[0]);
 	stage_queue(jobs, "b", LONG_PLAN, LONG, ids[1]);

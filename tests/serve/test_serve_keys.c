@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a key whose line changes while it is looked at: serve/http/keys.h and the server that asks
 // it. It fails if a secret that was checked against one line passes for another of the same ID, or
-// if a request is answered whose key is taken away before the server knows whose request it is.
+// if a request is answered whose key is taken away before the server knows whose request it is; if
+// wrong keys hold up a right one, or a new one of another address.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,11 +16,13 @@
 
 #include <netinet/in.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TOKEN "ann.secret"
@@ -39,12 +42,21 @@ static void change_lines(void) {
 	if (server) http_keys_changed(server);
 }
 
-/* Hashes take their time, and here every secret is right. */
+/* A secret that begins with "wrong" is hashed until the test lets it go. */
+static atomic_bool held;
+static atomic_uint hashed; /* how many such are or were */
+
+/* Hashes take their time, and here every other secret is right. */
 int crypto_pwhash_str_verify(const char hash[crypto_pwhash_STRBYTES], const char *secret,
                              unsigned long long size) {
-	(void)hash, (void)secret, (void)size;
-	change_lines();
-	return 0;
+	(void)hash, (void)size;
+	if (strncmp(secret, "wrong", 5) != 0) {
+		change_lines();
+		return 0;
+	}
+	(void)atomic_fetch_add(&hashed, 1);
+	while (held) (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return -1;
 }
 int crypto_pwhash_str(char hash[crypto_pwhash_STRBYTES], const char *secret,
                       unsigned long long size, unsigned long long operations, size_t memory) {
@@ -88,36 +100,51 @@ static void answer_empty(void *user, const struct http_call *call, struct http_r
 	http_bytes(reply, 204, NULL, "", 0);
 }
 
-/* The status of an answer; 0 = there is none. */
-static int ask_with_key(const struct sockaddr_in *address) {
+/* A connection from 127.0.0.FROM that has asked, with this key. */
+static int send_request(const struct sockaddr_in *address, int from, const char *token) {
 	char text[512];
-	int status = 0;
 	const struct timeval patience = {.tv_sec = 20};
 	const int client = socket(AF_INET, SOCK_STREAM, 0);
 	assert_true(client >= 0);
 	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	const struct sockaddr_in own = {.sin_family = AF_INET,
+	                                .sin_addr.s_addr = htonl(0x7f000000U + (unsigned)from)};
+	assert_int_equal(bind(client, (const struct sockaddr *)&own, sizeof own), 0);
 	assert_int_equal(connect(client, (const struct sockaddr *)address, sizeof *address), 0);
 	const int size = snprintf(text, sizeof text,
 	                          "GET /page HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
-	                          "Authorization: Bearer " TOKEN "\r\n\r\n",
-	                          ntohs(address->sin_port));
+	                          "Authorization: Bearer %s\r\n\r\n",
+	                          ntohs(address->sin_port), token);
 	assert_int_equal(send(client, text, (size_t)size, MSG_NOSIGNAL), size);
+	return client;
+}
+
+/* The status of its answer; 0 = there is none. */
+static int read_status(int client) {
+	char text[512];
+	int status = 0;
 	const ssize_t got = recv(client, text, sizeof text - 1, 0);
 	text[got > 0 ? got : 0] = 0;
 	(void)close(client);
 	return sscanf(text, "HTTP/1.1 %d", &status) == 1 ? status : 0;
 }
 
-static void a_key_is_asked_once_more_when_its_request_is_known(void **state) {
-	(void)state;
-	static const struct http_route route = {
+static int ask_with_key(const struct sockaddr_in *address) {
+	return read_status(send_request(address, 1, TOKEN));
+}
+
+static struct listening listening;
+
+/* Starts a server of one route, of this pace. */
+static struct sockaddr_in start_server(enum http_pace pace) {
+	static struct http_route route = {
 	    .method = "GET", .pattern = "/page", .role = HTTP_USE, .answer = answer_empty};
-	const struct http_table table = {.routes = &route, .count = 1};
+	static const struct http_table table = {.routes = &route, .count = 1};
 	const struct listen_request request = {.address = "127.0.0.1:0"};
 	struct cuttle_error error;
-	struct listening listening;
 	struct sockaddr_in address;
 	socklen_t size = sizeof address;
+	route.pace = pace;
 	open_keys(LINE("use", "1"));
 	assert_int_equal(listen_open(&request, &listening, &error), CUTTLE_OK);
 	assert_int_equal(getsockname(listening.socket, (struct sockaddr *)&address, &size), 0);
@@ -127,6 +154,52 @@ static void a_key_is_asked_once_more_when_its_request_is_known(void **state) {
 	                                   .listening = &listening,
 	                                   .quiet = true};
 	assert_int_equal(http_start(&params, &server, &error), CUTTLE_OK);
+	return address;
+}
+
+static void wait_for_hashes(unsigned count) {
+	for (int i = 0; i < 5000 && hashed < count; i++)
+		(void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	assert_int_equal(hashed, count);
+}
+
+/* While one is hashed, for as long as it takes. */
+static void wrong_keys_hold_up_no_right_one(void **state) {
+	(void)state;
+	enum { PLACES = 4, MORE = 3 };
+	const struct sockaddr_in address = start_server(HTTP_SLOW);
+	char token[64];
+	int wrong[PLACES + MORE];
+	assert_int_equal(ask_with_key(&address), 204);
+	held = true;
+	for (int i = 0; i < PLACES + MORE; i++) {
+		(void)snprintf(token, sizeof token, "ann.wrong-%d", i);
+		wrong[i] = send_request(&address, 1, token);
+		if (!i) wait_for_hashes(1);
+		// What has no place is told so at once.
+		if (i >= PLACES) assert_int_equal(read_status(wrong[i]), 429);
+	}
+	assert_int_equal(ask_with_key(&address), 204);
+	// Another address has its own places.
+	const int other = send_request(&address, 2, "ann.secret-too");
+	held = false;
+	for (int i = 0; i < PLACES; i++) assert_int_equal(read_status(wrong[i]), 401);
+	assert_int_equal(read_status(other), 204);
+	wait_for_hashes(PLACES);
+	// What was wrong is not hashed again, until the file is read again.
+	assert_int_equal(read_status(send_request(&address, 1, "ann.wrong-2")), 401);
+	wait_for_hashes(PLACES);
+	assert_int_equal(keys_reload(keys, NULL), CUTTLE_OK);
+	assert_int_equal(read_status(send_request(&address, 1, "ann.wrong-2")), 401);
+	wait_for_hashes(PLACES + 1);
+	http_stop(&server);
+	listen_close(&listening);
+	keys_free(&keys);
+}
+
+static void a_key_is_asked_once_more_when_its_request_is_known(void **state) {
+	(void)state;
+	const struct sockaddr_in address = start_server(HTTP_AT_ONCE);
 	assert_int_equal(ask_with_key(&address), 204);
 	assert_int_equal(ask_with_key(&address), 204);
 	next_lines = "";
@@ -153,6 +226,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_secret_is_of_the_line_it_was_checked_against),
 	    cmocka_unit_test(a_key_is_asked_once_more_when_its_request_is_known),
+	    cmocka_unit_test(wrong_keys_hold_up_no_right_one),
 	};
 	return cmocka_run_group_tests(tests, make_keys, remove_keys);
 }

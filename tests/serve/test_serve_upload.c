@@ -242,7 +242,7 @@ static void one_owner_has_four_uploads(void **state) {
 static void so_many_uploads_arrive_at_once(void **state) {
 	(void)state;
 	enum { MOST = 16 };
-	static const struct jobs_caller anybody = {"", true, NULL};
+	static const struct jobs_caller anybody = {.key = "", .officer = true};
 	struct ender slow[MOST], more;
 	char id[64], key[2] = "a";
 	stage_ledger(10);

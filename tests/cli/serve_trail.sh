@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests the audit trail of cuttle serve, by tests/serve/trail.py. It fails if something that was done
+# with a job or a key is not told before it is answered, or is told twice, or by another name; if a
+# killed server loses an entry or doubles one; if a trail that was edited, cut or put in another order
+# is called whole, or a server goes on with it unasked; if a full disk lets something be done that is
+# not told; if receipts and trail are signed by another key than the server tells; if a word of a text, a number of records or a key stands in it.
+client=$(dirname "$(realpath "$0")")/../serve/trail.py
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+# shellcheck source=/dev/null
+. "$(dirname "$client")/../cli/server.bash"
+need_tiny finite
+command -v python3 >/dev/null || { echo "skipped: ${0##*/}: there is no python3"; exit 0; }
+need_server
+
+refused 2 serve trail
+says err 'to check an audit trail type: cuttle serve trail verify STATE'
+refused 2 serve trail look state
+refused 4 serve trail verify none
+for unfit in '--sign no.key' --trail-restored '--trail-copy -'; do
+	# shellcheck disable=SC2086 # an option and its value
+	refused 2 serve -m tiny.gguf --listen 127.0.0.1:0 $unfit
+	says err "${unfit%% *} needs --state FOLDER"
+done
+
+cases=(story edited signed restored full "killed 6")
+[ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/killed 6/killed 60}")
+for case in "${cases[@]}"; do
+	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1
+	# shellcheck disable=SC2086 # a case and its argument
+	set -- $case
+	python3 "$client" "$1" "$CUTTLE" "${2-}" >told 2>&1 || fail "$case: $(cat told)"
+	grep skipped told
+	cd .. || exit 1
+done
+exit 0
