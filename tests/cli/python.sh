@@ -96,7 +96,8 @@ begin() {
 		[ "$(stat -c %s "$1.jsonl.journal" 2>/dev/null || echo 0)" -le 1000 ] || break
 		sleep 0.01
 	done
-	child=$(pgrep -P $python) || fail "$1: no command runs: $(cat "$1.err")"
+	child=
+	read -r child _ <"/proc/$python/task/$python/children" || [ -n "$child" ] || fail "$1: no command runs: $(cat "$1.err")"
 }
 gone() { [ ! -e "/proc/$child/exe" ] || fail "$1 leaves a process"; }
 # A notebook sends it to Python alone, a terminal to the whole group.

@@ -111,7 +111,7 @@ static void test_formula(void **state) {
 		embed_texts(model, world.texts, TEXTS, layer, vectors[layer][0]);
 	// A model that has forgotten its second layer ends where layer 1 does.
 	struct cuttle_model *first = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1);
-	first->model.layers = 1;
+	first->model.layers = first->model.attending = 1;
 	for (size_t text = 0; text < TEXTS; text += briefly() ? 7 : 1) {
 		embed_slowly(model, &world.texts[text], 0, true, expected);
 		assert_near(vectors[0][text], expected);
@@ -125,7 +125,7 @@ static void test_formula(void **state) {
 		if (world.texts[text].count) assert_true(fabs(square - 1) < 1e-14);
 		else assert_true(square == 0);
 	}
-	first->model.layers = TINY_LAYERS;
+	first->model.layers = first->model.attending = TINY_LAYERS;
 	cuttle_model_free(&first);
 	cuttle_model_free(&model);
 }
