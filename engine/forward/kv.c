@@ -55,7 +55,7 @@ float *kv_state(const struct model *model, const struct context *context, size_t
 	const size_t at = position - context->shared_tokens;
 	uint8_t *states = page_of(model, &context->own, at) + KV_PAGE * attended_bytes_of(model);
 	return (float *)(void *)states +
-	       (model->places[layer] * KV_PAGE + at % KV_PAGE) * model->width;
+	       ((size_t)model->places[layer] * KV_PAGE + at % KV_PAGE) * model->width;
 }
 
 /* Where the scales of a page's keys, or values, are. */

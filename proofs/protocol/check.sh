@@ -16,9 +16,11 @@ bad=0
 
 # search MODEL -D...: all that can be reached. Leaves what Spin said in $scratch/said.
 search() {
+	local depth=(-m100000)
+	[ -z "${SHORTEST-}" ] || depth=()
 	rm -rf "$scratch/pan" && mkdir "$scratch/pan" && cp "$1" "$scratch/pan/model.pml"
 	(cd "$scratch/pan" && spin -a "${@:2}" model.pml && gcc -O1 -w -DSAFETY -DCOLLAPSE -DNOFAIR -DVECTORSZ=2048 -DMEMLIM=4000 ${SHORTEST:+-DBFS} \
-		-o pan pan.c && ./pan ${SHORTEST:--m100000} -n -w24) >"$scratch/said" 2>&1 || { cat "$scratch/said" && exit 2; }
+		-o pan pan.c && ./pan "${depth[@]}" -n -w24) >"$scratch/said" 2>&1 || { cat "$scratch/said" && exit 2; }
 	! grep -qE 'search depth too small|out of memory|memory bound|unreached' "$scratch/said" || { cat "$scratch/said" && exit 2; }
 }
 
@@ -138,9 +140,9 @@ plays() {
 walks() {
 	local name
 	plays >"$scratch/walks.txt"
-	for name in $(grep -oE 'step\([a-z_]+\)' protocol.pml | sed 's/step(\(.*\))/\1/' | grep -vx name | sort -u); do
+	while read -r name; do
 		grep -q " $name " "$scratch/walks.txt" || { echo "protocol: no walk that is replayed takes the step $name" >&2 && bad=1; }
-	done
+	done < <(grep -oE 'step\([a-z_]+\)' protocol.pml | sed 's/step(\(.*\))/\1/' | grep -vx name | sort -u)
 	if [ "${1:-}" = record ]; then cp "$scratch/walks.txt" walks.txt; fi
 	cmp -s "$scratch/walks.txt" walks.txt || { echo "protocol: walks.txt is not what Spin says: $0 walks record" >&2 && bad=1; }
 	echo "protocol: $(wc -l <walks.txt) walks of three processes are what tests/workflow/test_protocol.c replays"
@@ -159,7 +161,7 @@ needed) needed "${@:2}" ;;
 walks) walks "${2:-}" ;;
 refuse) for patch in "${@:2}"; do refuse "$patch"; done ;;
 trail)
-	SHORTEST=" " search protocol.pml -DTELL "${@:2}"
+	SHORTEST=1 search protocol.pml -DTELL "${@:2}"
 	broken || { echo "nothing is broken" && exit; }
 	(cd "$scratch/pan" && spin -t -k model.pml.trail -DTELL "${@:2}" model.pml 2>&1) | sed -nE 's/^[ \t]*((process|kill|power|files|all of|the |ledger is|release).*)/\1/p'
 	;;

@@ -247,9 +247,9 @@ exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.n
 says out '"features": "imported"'
 says out '"bayes"'
 exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --next-token --format json
-cell 1 next_token_over_real >cell
+cell 1 next_token_over_real >with.vectors
 exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --next-token --format json
-[ "$(cell 1 next_token_over_real)" = "$(cat cell)" ] || fail "next tokens follow from vectors: $(cat out)"
+[ "$(cell 1 next_token_over_real)" = "$(cat with.vectors)" ] || fail "next tokens follow from vectors: $(cat out)"
 exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --task kind --test test.jsonl --format json
 grep -q '"probe": {$' <(sed -n '/"rows"/,$p' out) && fail "a probe without vectors of the test texts"
 refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --features-a a.npy --features-b a.npy
