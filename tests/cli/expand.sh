@@ -17,13 +17,14 @@ parent=(generate -i refs.jsonl -B 1 -N 12 -n 12 -q --lots off -e 5 --category-pu
 exits 0 "${parent[@]}" -o o.jsonl
 expand=(expand -i o.jsonl --receipt o.receipt.json -q)
 
-# Four parents each, ascending, of the line's own category: sea has texts 0 to 5, hill 6 to 11.
+# Four parents each, or a few less where drawn texts are so long that no more fit, ascending, of the line's own category: sea has texts 0 to 5,
+# hill 6 to 11.
 # parents_fit FILE LEAST: so it is, and of each category there are at least LEAST lines.
 parents_fit() {
 	sed -E 's/.*"parents":\[([0-9,]*)\],"genre":"([a-z]*)".*/\2 \1/' "$1" | awk -v least="$2" '
-		{ n = split($2, p, ","); if (n != 4) exit 1
-		  for (i = 1; i <= 4; i++) if (i > 1 && p[i] <= p[i - 1] || ($1 == "sea") != (p[i] < 6) || p[i] > 11) exit 1
-		  seen[$1]++ } END { exit !(seen["sea"] >= least && seen["hill"] >= least) }' || fail "parents: $(cat "$1")"
+		{ n = split($2, p, ","); if (n < 2 || n > 4) exit 1; whole += n == 4
+		  for (i = 1; i <= n; i++) if (i > 1 && p[i] <= p[i - 1] || ($1 == "sea") != (p[i] < 6) || p[i] > 11) exit 1
+		  seen[$1]++ } END { exit !(whole > 0 && seen["sea"] >= least && seen["hill"] >= least) }' || fail "parents: $(cat "$1")"
 }
 exits 0 "${expand[@]}" -N 30 --seed 7 -o m.jsonl
 [ "$(indices m.jsonl)" = "$(seq -s' ' 0 29)" ] || fail "indices: $(indices m.jsonl)"
