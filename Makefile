@@ -41,7 +41,7 @@ override CPPFLAGS += -DCUTTLE_HTTP
 SERVE := $(filter-out serve/serve_none.c serve/http/health%,$(wildcard serve/*.c serve/*/*.c))
 else
 # Private jobs without their routes need no HTTP, and are tested either way.
-SERVE := serve/serve_none.c serve/http/keys.c $(filter-out serve/jobs/jobs_routes.c,$(wildcard serve/jobs/*.c))
+SERVE := serve/serve_none.c serve/http/keys.c serve/http/http_check.c $(filter-out serve/jobs/jobs_routes.c,$(wildcard serve/jobs/*.c))
 endif
 
 CORE := $(wildcard base/*.c engine/*.c engine/*/*.c engine/*/*/*.c dp/*.c kernels/*.c)

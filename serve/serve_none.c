@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // serve_none.c: the server of a build without libmicrohttpd (HTTP=0): it refuses to begin. The
-// other files of this room are left out, but for keys.c. No private data.
+// other files of this room are left out, but for keys.c and what it asks. No private data.
 #include "serve/serve.h"
 
 #include "io/disk/fail.h"
