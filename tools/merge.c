@@ -6,6 +6,7 @@
 #include "io/output/output.h"
 #include "tools/common/watch.h"
 #include "workflow/merge.h"
+#include "workflow/spending.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static int check_merge_paths(const struct verb *verb, const struct merge_values 
 	     common->output,
 	     PATH_RECORD,
 	     receipt,
-	     {".journal", ".journal.key", LOTS_BESIDE, ".run", OUTPUT_DROPPED}},
+	     {".journal", ".journal.key", LOTS_BESIDE, SPENDING_BESIDE, OUTPUT_DROPPED}},
 	    PATH_ALONE("--receipt", common->receipt, PATH_RECORD),
 	};
 	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);

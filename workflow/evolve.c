@@ -13,6 +13,7 @@
 #include "io/disk/paths.h"
 #include "measure/scratch.h"
 #include "workflow/text_set.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ enum cuttle_status evolve_paths(const struct evolve_request *request, struct cut
 	     request->common.output,
 	     PATH_OUTPUT,
 	     receipt,
-	     {".journal", ".journal.key", ".run"}},
+	     {".journal", ".journal.key", SPENDING_BESIDE}},
 	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	};
 	const struct records_request records = {.path = request->common.input};

@@ -9,6 +9,7 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/paths.h"
 #include "io/remote/replies.h"
+#include "workflow/spending.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static enum cuttle_status check_all_paths(const struct infer_request *request,
 	     request->perturb.common.output,
 	     PATH_RECORD,
 	     receipt,
-	     {".journal", ".journal.key", ".run"}},
+	     {".journal", ".journal.key", SPENDING_BESIDE}},
 	    {"-o", request->extract.replies, PATH_RECORD, NULL, {REPLIES_KEY, REPLIES_INPUT}},
 	    PATH_ALONE("-o", request->output, PATH_RECORD),
 	    PATH_ALONE("--receipt", request->perturb.common.receipt, PATH_RECORD),

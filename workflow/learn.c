@@ -11,6 +11,7 @@
 #include "io/records/units.h"
 #include "measure/scratch.h"
 #include "workflow/text_set.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,11 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
 	    PATH_ALONE("--sign", common->sign, PATH_FILE),
 	    {"--ledger", common->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
-	    {"-o", common->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
+	    {"-o",
+	     common->output,
+	     PATH_OUTPUT,
+	     receipt,
+	     {".journal", ".journal.key", SPENDING_BESIDE}},
 	    PATH_ALONE("--receipt", common->receipt, PATH_RECORD),
 	};
 	const struct records_request records = {.path = common->input};

@@ -17,6 +17,7 @@
 #include "io/text/split.h"
 #include "io/text/word_list.h"
 #include "io/tables/words_file.h"
+#include "workflow/spending.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -113,7 +114,7 @@ enum cuttle_status perturb_paths(const struct perturb_request *request,
 	     request->common.output,
 	     PATH_OUTPUT,
 	     receipt,
-	     {".journal", ".journal.key", ".run"}},
+	     {".journal", ".journal.key", SPENDING_BESIDE}},
 	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	};
 	const struct records_request records = records_of(request);

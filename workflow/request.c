@@ -7,6 +7,7 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/paths.h"
 #include "workflow/grammar_choice.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +191,7 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	     request->common.output,
 	     PATH_OUTPUT,
 	     receipt,
-	     {".journal", ".journal.key", LOTS_BESIDE, ".run", dropped}},
+	     {".journal", ".journal.key", LOTS_BESIDE, SPENDING_BESIDE, dropped}},
 	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
 	};

@@ -7,6 +7,7 @@
 #include "io/disk/formats.h"
 #include "io/disk/jsonout.h"
 #include "io/disk/paths.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ enum cuttle_status sanitize_paths(const struct sanitize_request *request,
 	     request->common.output,
 	     PATH_OUTPUT,
 	     receipt,
-	     {".journal", ".journal.key", ".run"}},
+	     {".journal", ".journal.key", SPENDING_BESIDE}},
 	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);

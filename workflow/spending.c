@@ -17,8 +17,9 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	struct ledger_standing standing;
 	*spending = (struct spending){0};
 	if (strcmp(request->output, "-") != 0) {
-		spending->name_file = file_name(request->output, ".run");
-		spending->name_before = file_name(request->output, ".run.before");
+		static const char *const endings[] = {SPENDING_BESIDE};
+		spending->name_file = file_name(request->output, endings[0]);
+		spending->name_before = file_name(request->output, endings[1]);
 		if (!spending->name_file || !spending->name_before)
 			return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
@@ -43,26 +44,25 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	return status;
 }
 
-/* Reads the run's name from OUT.run. *known is false when there is no such file. USAGE: the file
- * holds something else, and is left alone. */
-static enum cuttle_status read_run_name(struct spending *spending, bool *known,
+/* Reads a run's name from the file at path; NULL: from none. *known is false when there is no such
+ * file. USAGE: the file holds something else, and is left alone. */
+static enum cuttle_status read_run_name(const char *path, char run[LEDGER_RUN], bool *known,
                                         struct cuttle_error *error) {
 	char *text = NULL;
 	size_t size = 0;
 	*known = false;
-	if (!spending->name_file || (access(spending->name_file, F_OK) != 0 && errno == ENOENT))
-		return CUTTLE_OK;
-	const bool read = !file_read(spending->name_file, LEDGER_RUN, &text, &size, NULL);
+	if (!path || (access(path, F_OK) != 0 && errno == ENOENT)) return CUTTLE_OK;
+	const bool read = !file_read(path, LEDGER_RUN, &text, &size, NULL);
 	*known = read && size == LEDGER_RUN && text[size - 1] == '\n' &&
 	         strspn(text, "0123456789abcdef") == LEDGER_RUN - 1;
-	if (*known) memcpy(spending->run, text, LEDGER_RUN - 1);
+	if (*known) memcpy(run, text, LEDGER_RUN - 1);
 	free(text);
 	if (*known) return CUTTLE_OK;
 	return io_fail(
 	    error, CUTTLE_USAGE,
 	    "%s is in the way: it is not the name of a run. Move it, or choose another output "
 	    "name",
-	    spending->name_file);
+	    path);
 }
 
 static enum cuttle_status write_run_name(struct spending *spending, struct cuttle_error *error) {
@@ -122,7 +122,6 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
 	enum cuttle_status status = ask_charge(ledger, spending, request, error);
 	if (status) return status;
 	const bool named = spending->name_file != NULL;
-	if (named) (void)unlink(spending->name_before);
 	if (named) (void)link(spending->name_file, spending->name_before);
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);
@@ -138,7 +137,8 @@ static enum cuttle_status find_named(struct ledger *ledger, struct spending *spe
                                      const struct ledger_request *request, struct ledger_run *found,
                                      bool *same, struct cuttle_error *error) {
 	bool known;
-	const enum cuttle_status status = read_run_name(spending, &known, error);
+	const enum cuttle_status status =
+	    read_run_name(spending->name_file, spending->run, &known, error);
 	return status || !known ? status : ledger_match(ledger, request, found, same, error);
 }
 
@@ -147,17 +147,19 @@ static enum cuttle_status find_own_charge(struct ledger *ledger, struct spending
                                           const struct ledger_request *request,
                                           struct ledger_run *found, bool *same,
                                           struct cuttle_error *error) {
-	const enum cuttle_status status = find_named(ledger, spending, request, found, same, error);
-	if (status || !spending->name_file) return status;
+	char before[LEDGER_RUN];
+	bool kept;
+	enum cuttle_status status = read_run_name(spending->name_before, before, &kept, error);
+	if (!status) status = find_named(ledger, spending, request, found, same, error);
+	if (status || !kept) return status;
 	if (found->state != LEDGER_UNKNOWN) {
 		(void)unlink(spending->name_before);
 		return CUTTLE_OK;
 	}
 	if (rename(spending->name_before, spending->name_file) == 0)
 		return find_named(ledger, spending, request, found, same, error);
-	return errno == ENOENT ? CUTTLE_OK
-	                       : io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s",
-	                                 spending->name_file, strerror(errno));
+	return io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s", spending->name_file,
+	               strerror(errno));
 }
 
 static enum cuttle_status refuse_rolled_back(const struct spending *spending, const char *ending,

@@ -23,6 +23,10 @@
 #include "io/ledger/ledger.h"
 #include "io/receipts/receipt.h"
 
+/* What it keeps beside OUT, as endings: the run's name, and the name that stood there, while a run
+ * is charged in its place. */
+#define SPENDING_BESIDE ".run", ".run.before"
+
 struct spending_request {
 	/* path; NULL = nobody counts: of the calls below only spending_reserve does something. */
 	const char *ledger;

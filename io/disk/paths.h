@@ -34,7 +34,7 @@ struct path_use {
 	enum path_role role;
 	const char *also;      /* a second path that the option reads or writes, as it does the
 	                          first; NULL = none */
-	const char *beside[5]; /* endings: path + ending is written too; NULL after the last */
+	const char *beside[6]; /* endings: path + ending is written too; NULL after the last */
 };
 
 /* A struct path_use that touches the path alone. */

@@ -138,6 +138,10 @@ echo 'an installer' >h.jsonl.run
 refused 2 "${twice[@]}" h.jsonl
 says err 'h.jsonl.run is in the way'
 [ "$(cat h.jsonl.run)" = 'an installer' ] || fail "a file of the user's was written over"
+mv h.jsonl.run h.jsonl.run.before
+refused 2 "${twice[@]}" h.jsonl
+says err 'h.jsonl.run.before is in the way'
+[ "$(cat h.jsonl.run.before)" = 'an installer' ] || fail "a file of the user's was removed"
 
 # 7. to 10. Files that a command reads, written over by it: the input, the receipt's scratch file, the output of another verb, the model.
 # untouched FILE COMMAND...: the command is refused, and the file has its bytes.

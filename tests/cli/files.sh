@@ -33,7 +33,7 @@ ln -s . here
 
 # ---- generate
 run=(generate -e 10 -B 2 -N 2 -n 4 -c 96 --kind note -q)
-for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.part-0123456789abcdef z.receipt.json \
+for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.before z.run.part-0123456789abcdef z.receipt.json \
 	z.receipt.json.tmp z.receipt.json.tmp-2; do
 	cp refs.jsonl $written
 	for name in $written "./$written" "here/$written"; do
@@ -98,7 +98,7 @@ nothing_left z
 rm -r other z z.receipt.json
 
 # ---- learn
-for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
+for written in z z.part z.journal z.journal.key z.run z.run.before z.receipt.json; do
 	cp refs.jsonl $written
 	for name in $written "here/$written"; do collides learn -e 1 -q -i "$name" -o z --overwrite; done
 	rm $written

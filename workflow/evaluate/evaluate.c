@@ -8,6 +8,7 @@
 #include "io/disk/paths.h"
 #include "io/disk/secrecy.h"
 #include "workflow/request.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +103,7 @@ static size_t list_evaluate_paths(const struct evaluate_request *request, struct
 	     request->output,
 	     PATH_OUTPUT,
 	     NULL,
-	     {FEATURE_FILE, asked ? ".journal" : NULL, ".journal.key", ".run"}},
+	     {FEATURE_FILE, asked ? ".journal" : NULL, ".journal.key", SPENDING_BESIDE}},
 	};
 	memcpy(uses + count, others, sizeof others);
 	return count + sizeof others / sizeof *others;
