@@ -278,7 +278,7 @@ NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve
 # The night in parts, so that one which failed can run again alone: make night-packages.
 NIGHT := check asan statistics oracles packages arm proofs documents
 test-nightly:
-	@for part in $(NIGHT); do \
+	@failed=; for part in $(NIGHT); do \
 		echo "== night-$$part, $$(date +%H:%M)"; $(MAKE) --no-print-directory night-$$part || failed="$$failed night-$$part"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 night-check:

@@ -454,8 +454,9 @@ static const char ABOUT[] =
 
 	"No path that generate reads may be one it writes, under whatever name, with "
 	"--overwrite or without. It writes OUT, OUT.journal, OUT.journal.key, OUT.lots, "
-	"OUT.run, and scratch files OUT.part-* and OUT.run.tmp-*. It also writes the receipt "
-	"with its own, the trace, and the ledger with what SQLite keeps beside it. Such a "
+	"OUT.run, OUT.run.before, and scratch files OUT.part-* and OUT.run.tmp-*. It also "
+	"writes the receipt with its own, the trace, and the ledger with what SQLite keeps "
+	"beside it. Such a "
 	"command is refused before it begins (exit 2). -i (without lots), --public-examples, "
 	"--categories and own prompts may be pipes. Models, ledgers and keys may not.\n\n"
 

@@ -360,12 +360,30 @@ static enum cuttle_status tell_key(const struct new_key *key, struct cuttle_erro
 	           : CUTTLE_OK;
 }
 
+/* Puts a file of text[size] and then of added[added_size] in the place of the one at path. The new
+ * key, NULL for none, is told before that: where it cannot be, the old file stands. */
+static enum cuttle_status put_key_file(const char *path, const char *text, size_t size,
+                                       const char *added, size_t added_size,
+                                       const struct new_key *key, struct cuttle_error *error) {
+	struct sink sink;
+	enum cuttle_status status = sink_open_private(&sink, path, error);
+	if (!status) {
+		status = sink_write(&sink, text, size, error);
+		if (!status) status = sink_write(&sink, added, added_size, error);
+		if (!status && key) status = tell_key(key, error);
+		status = sink_close(&sink, status, error);
+	}
+	const int problem = status ? 0 : file_sync_folder(path);
+	return problem
+	           ? io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem))
+	           : status;
+}
+
 /* Puts a file with one more line in the place of the old one, whose last line may have no end. */
 static enum cuttle_status replace_key_file(const char *path, const struct new_key *key,
                                            struct cuttle_error *error) {
 	const struct key_line *const line = &key->line;
 	char added[KEYS_ID + crypto_pwhash_STRBYTES + KEYS_DATASETS + 16], *text;
-	struct sink sink;
 	size_t size;
 	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
 	if (status) return status;
@@ -373,17 +391,7 @@ static enum cuttle_status replace_key_file(const char *path, const struct new_ke
 	const int length = snprintf(added, sizeof added, "%s%s %s %s%s%s\n", open_end ? "\n" : "",
 	                            line->id, http_role_name(line->role), line->hash,
 	                            *line->datasets ? " " : "", line->datasets);
-	status = sink_open_private(&sink, path, error);
-	if (!status) {
-		status = sink_write(&sink, text, size, error);
-		if (!status) status = sink_write(&sink, added, (size_t)length, error);
-		if (!status) status = tell_key(key, error);
-		status = sink_close(&sink, status, error);
-	}
-	const int problem = status ? 0 : file_sync_folder(path);
-	if (problem)
-		status =
-		    io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem));
+	status = put_key_file(path, text, size, added, (size_t)length, key, error);
 	free(text);
 	return status;
 }
@@ -400,20 +408,26 @@ static int wait_for_lock(const char *path, int *file) {
 	return problem;
 }
 
+/* Locks the file against others that write it. On failure *file is -1. */
+static enum cuttle_status lock_key_file(const char *path, int *file, struct cuttle_error *error) {
+	const int problem = wait_for_lock(path, file);
+	return problem ? io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
+	                         problem == EWOULDBLOCK ? "another process writes it"
+	                                                : strerror(problem))
+	               : CUTTLE_OK;
+}
+
 /* Adds a line to the file. Who else adds one meanwhile waits. */
 static enum cuttle_status append_key(const char *path, const struct new_key *key,
                                      struct cuttle_error *error) {
 	const bool fresh = access(path, F_OK) != 0;
 	struct stat state;
 	int file;
-	const int problem = wait_for_lock(path, &file);
-	if (problem)
-		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
-		               problem == EWOULDBLOCK ? "another process writes it"
-		                                      : strerror(problem));
+	enum cuttle_status status = lock_key_file(path, &file, error);
+	if (status) return status;
 	// Of a symbolic link, the file behind it is replaced.
 	char *const real = realpath(path, NULL);
-	enum cuttle_status status = check_new_line(path, &key->line, error);
+	status = check_new_line(path, &key->line, error);
 	if (!status && !real) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = replace_key_file(real, key, error);
 	// The lock has made the file.
@@ -427,25 +441,20 @@ static enum cuttle_status append_key(const char *path, const struct new_key *key
 static enum cuttle_status cut_key_line(const char *path, const char *id, bool *found,
                                        struct cuttle_error *error) {
 	char *text;
-	struct sink sink;
-	size_t size;
+	size_t size, kept = 0;
 	const size_t length = strlen(id);
 	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
 	if (status) return status;
-	if (!(status = sink_open_private(&sink, path, error))) {
-		for (char *at = text, *next; at < text + size && !status; at = next) {
-			next = at + strcspn(at, "\n");
-			next += *next == '\n';
-			const bool its = !strncmp(at, id, length) && at[length] == ' ';
-			*found = *found || its;
-			if (!its) status = sink_write(&sink, at, (size_t)(next - at), error);
-		}
-		status = sink_close(&sink, status, error);
+	for (char *at = text, *next; at < text + size; at = next) {
+		next = at + strcspn(at, "\n");
+		next += *next == '\n';
+		const bool its = !strncmp(at, id, length) && at[length] == ' ';
+		const size_t line = (size_t)(next - at);
+		*found = *found || its;
+		if (!its) memmove(text + kept, at, line);
+		if (!its) kept += line;
 	}
-	const int problem = status ? 0 : file_sync_folder(path);
-	if (problem)
-		status =
-		    io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem));
+	status = put_key_file(path, text, kept, "", 0, NULL, error);
 	free(text);
 	return status;
 }
@@ -454,14 +463,11 @@ enum cuttle_status keys_drop(const char *path, const char *id, bool *found,
                              struct cuttle_error *error) {
 	int file;
 	*found = false;
-	const int problem = wait_for_lock(path, &file);
-	if (problem)
-		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
-		               problem == EWOULDBLOCK ? "another process writes it"
-		                                      : strerror(problem));
+	enum cuttle_status status = lock_key_file(path, &file, error);
+	if (status) return status;
 	char *const real = realpath(path, NULL);
-	const enum cuttle_status status = real ? cut_key_line(real, id, found, error)
-	                                       : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	status = real ? cut_key_line(real, id, found, error)
+	              : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free(real);
 	(void)close(file);
 	return status;

@@ -51,12 +51,5 @@ same said written "a dry run says something else than the receipt"
 # ---- jobs ----------------------------------------------------------------------------------------
 cases=(whole schema sanitize roles revoked ready approved restored twins busy crowd "kill 2")
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/kill 2/kill 50}" parallel disk clock)
-for case in "${cases[@]}"; do
-	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1
-	# shellcheck disable=SC2086 # a case and its argument
-	set -- $case
-	python3 "$client" "$1" "$CUTTLE" "${2-}" >told 2>&1 || fail "$case: $(cat told)"
-	grep skipped told
-	cd .. || exit 1
-done
+run_cases "$client" "${cases[@]}"
 exit 0

@@ -26,12 +26,5 @@ done
 
 cases=(story edited signed restored full "killed 6")
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/killed 6/killed 60}")
-for case in "${cases[@]}"; do
-	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1
-	# shellcheck disable=SC2086 # a case and its argument
-	set -- $case
-	python3 "$client" "$1" "$CUTTLE" "${2-}" >told 2>&1 || fail "$case: $(cat told)"
-	grep skipped told
-	cd .. || exit 1
-done
+run_cases "$client" "${cases[@]}"
 exit 0

@@ -41,6 +41,19 @@ make_keys() {
 	"$CUTTLE" serve key ada use --keys keys >use.key && "$CUTTLE" serve key otto officer --keys keys >officer.key || fail "no keys"
 }
 
+# run_cases CLIENT CASE...: asks that script of Python for each case, "NAME" or "NAME ARGUMENT", in a folder NAME of its own.
+run_cases() {
+	local client=$1 case name argument
+	shift
+	for case; do
+		read -r name argument <<<"$case"
+		mkdir "$name" && cp tiny.gguf "$name" && cd "$name" || exit 1
+		python3 "$client" "$name" "$CUTTLE" "$argument" >told 2>&1 || fail "$case: $(cat told)"
+		grep skipped told
+		cd .. || exit 1
+	done
+}
+
 # make_ledger: a file ledger with the data set notes.
 make_ledger() {
 	exits 0 ledger init --ledger ledger --dataset notes --epsilon-limit 20 --delta-limit 1e-6
