@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include "base/misuse.h"
+#include <string.h>
 
 static bool is_continuation(const char *text) {
 	return ((unsigned char)*text & 0xc0) == 0x80;
@@ -52,6 +53,11 @@ bool utf8_valid(const char *text, size_t size) {
 		if (!length) return false;
 	}
 	return true;
+}
+
+size_t utf8_mark(const char *text, size_t size) {
+	static const char mark[3] = {'\xEF', '\xBB', '\xBF'};
+	return size >= sizeof mark && !memcmp(text, mark, sizeof mark) ? sizeof mark : 0;
 }
 
 bool utf8_name(const char *text, size_t size) {

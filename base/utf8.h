@@ -25,6 +25,9 @@ size_t utf8_write(uint32_t code_point, char text[4]);
 /* Whether text[size] is well-formed throughout. The empty text is; NUL bytes are legal. */
 bool utf8_valid(const char *text, size_t size);
 
+/* Bytes of the byte order mark that text[size] begins with, as some editors write it: 3 or 0. */
+size_t utf8_mark(const char *text, size_t size);
+
 enum { UTF8_NAME = 128 }; /* the longest name, in bytes */
 /* Whether text[size] is a name: 1 to UTF8_NAME bytes of well-formed text without ASCII control
  * characters. So it stands in one line. */

@@ -2,6 +2,7 @@
 // grammar_choice.c: see grammar_choice.h.
 #include "workflow/grammar_choice.h"
 
+#include "base/utf8.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 
@@ -45,13 +46,11 @@ const char *grammar_choice_fault(const char *grammar, const char *schema, size_t
 	           : NULL;
 }
 
-/* Drops a byte order mark, which some editors begin a file with. Returns the size that is left. */
+/* Drops a byte order mark. Returns the size that is left. */
 static size_t drop_mark(char *text, size_t size) {
-	static const char MARK[] = "\xEF\xBB\xBF";
-	if (size < strlen(MARK) || memcmp(text, MARK, strlen(MARK)) != 0) return size;
-	size -= strlen(MARK);
-	memmove(text, text + strlen(MARK), size + 1);
-	return size;
+	const size_t mark = utf8_mark(text, size);
+	memmove(text, text + mark, size - mark + 1);
+	return size - mark;
 }
 
 enum cuttle_status grammar_choice_read(const char *grammar, const char *schema,

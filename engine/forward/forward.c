@@ -2,7 +2,8 @@
 // forward.c: one call of forward_rows, as run_layer does it for each layer.
 // Two kinds of work alternate. Row phases treat each row by itself: norms, rotation, quantising.
 // Products multiply all rows by one matrix: products with the same input share one queue of tasks.
-// Attention is between them, a task per KV head and group of rows (attend_task).
+// Attention is between them, a task per KV head and group of rows (attend_task). A layer without
+// it has two row phases in its place: all rows store a state, then each sums up the last ones.
 // x, the residual stream, carries each row from layer to layer; attention and FFN add to it.
 // Every output element has one fixed order of additions (kernels/gemm.h), wherever tasks are cut.
 // So neither the number of threads nor the other rows change a row's bits.

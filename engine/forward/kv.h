@@ -16,12 +16,11 @@
  * touched only as a context grows. */
 enum { KV_PAGE = 64 };
 
-/* Keys and values of `capacity` tokens. Layout: [page], in it [layer that attends][kv head], and in
- * each place first the
- * keys, 4 tiles of [head_size][16 tokens], then the values, [64 tokens][head_size]. int8 ones lie
- * in pairs (kernels/attention.h), and behind the 64 keys come their scales, [64] floats; likewise
- * behind the values. A page ends with [layer that convolves][64 tokens][width] floats: what the
- * next tokens still see of each. */
+/* Keys and values of `capacity` tokens. Layout: [page][layer that attends][kv head]. In each place
+ * come first the keys, 4 tiles of [head_size][16 tokens], then the values, [64 tokens][head_size].
+ * int8 ones lie in pairs (kernels/attention.h), and behind the 64 keys come their scales, [64]
+ * floats; likewise behind the values. A page ends with [layer that convolves][64 tokens][width]
+ * floats: what later tokens still see of each. */
 struct kv_block {
 	uint8_t *data;   /* aligned to 64 bytes */
 	size_t capacity; /* tokens, a multiple of KV_PAGE */

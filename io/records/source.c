@@ -9,6 +9,7 @@
 #include "io/records/source.h"
 
 #include "base/misuse.h"
+#include "base/utf8.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/disk/formats.h"
@@ -42,8 +43,7 @@ static enum cuttle_status read_start(struct source *source, const char *path,
 	while (!status && !source->ended && buffer->used < FORMATS_MARK)
 		status = read_some(source, error);
 	if (!status) status = formats_check_start(path, buffer->bytes, buffer->used, error);
-	if (!status && buffer->used >= 3 && !memcmp(buffer->bytes, "\xEF\xBB\xBF", 3))
-		source->start = source->scanned = 3;
+	if (!status) source->start = source->scanned = utf8_mark(buffer->bytes, buffer->used);
 	return status;
 }
 

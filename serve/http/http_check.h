@@ -58,14 +58,15 @@ bool http_origin_is_ours(const char *origin, const char *host, bool tls);
 /* The token of "Bearer TOKEN", or NULL. */
 const char *http_bearer(const char *authorization);
 
-/* Parses a body of JSON: one object, HTTP_JSON_DEPTH deep at most, no member twice, no NUL in
- * strings. The caller owns the result. NULL: it is not that, or there is no memory. */
 /* Reads the address of the client from what a proxy says of it: the last of a list as in
  * X-Forwarded-For ("10.0.0.1, 10.0.0.2"), or in Forwarded where `forwarded` ("for=10.0.0.1,
  * for=\"[2001:db8::1]:80\";proto=https"). What stands before it the client itself may have sent.
  * False: there is no address. */
 enum { HTTP_CLIENT = 64 }; /* bytes of an address, with the NUL */
 bool http_read_client(const char *value, bool forwarded, char address[HTTP_CLIENT]);
+
+/* Parses a body of JSON: one object, HTTP_JSON_DEPTH deep at most, no member twice, no NUL in
+ * strings. The caller owns the result. NULL: it is not that, or there is no memory. */
 json_t *http_parse_json(const char *bytes, size_t size);
 
 #endif

@@ -30,9 +30,8 @@
 #include "serve/jobs/jobs_state.h"
 
 enum {
-	JOBS_ADDRESS =
-	    64, /* bytes of a client's address, and of the name of a request, with a NUL */
-	JOBS_REQUEST = 64
+	JOBS_ADDRESS = 64, /* bytes of a client's address, with its NUL */
+	JOBS_REQUEST = 64  /* of the name of a request */
 };
 
 struct jobs_event {
