@@ -9,7 +9,7 @@ root=$(dirname "$(realpath "$0")")/../..
 pages=("$@")
 # shellcheck source=/dev/null
 . "$root/tests/cli/check.bash"
-public=(README.md SECURITY.md CHANGELOG.md "$root"/docs/*.md) others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md "$root"/bench/*.md)
+public=(README.md SECURITY.md CHANGELOG.md "$root"/docs/*.md) others=(dp/PRIVACY.md proofs/protocol/README.md ARCHITECTURE.md CONTRIBUTING.md "$root"/bench/*.md)
 public=("${public[@]#"$root/"}") others=("${others[@]#"$root/"}")
 "$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
 "$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
