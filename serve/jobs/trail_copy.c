@@ -13,26 +13,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The last whole line of a file, owned by the caller, NULL: there is none; and how many bytes whole
- * lines have. */
-static enum cuttle_status find_last_line(const char *path, char **line, off_t *size,
-                                         struct cuttle_error *error) {
+/* How a file ends. */
+struct ending {
+	char *line; /* the last whole line, owned; NULL = there is none */
+	off_t size; /* bytes of all whole lines */
+	char *torn; /* [torn_size] half a line behind them, owned; NULL = there is none */
+	size_t torn_size;
+};
+
+static void free_ending(struct ending *ending) {
+	free(ending->line);
+	free(ending->torn);
+}
+
+/* On success free_ending ends it. */
+static enum cuttle_status find_ending(const char *path, struct ending *ending,
+                                      struct cuttle_error *error) {
 	FILE *file = fopen(path, "re");
 	char *next = NULL;
 	size_t room = 0;
 	ssize_t got;
-	*line = NULL;
-	*size = 0;
+	*ending = (struct ending){0};
 	if (!file && errno == ENOENT) return CUTTLE_OK;
 	if (!file) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
 	while ((got = getline(&next, &room, file)) > 0 && next[got - 1] == '\n') {
-		free(*line);
-		*line = next;
-		*size += got;
+		free(ending->line);
+		ending->line = next;
+		ending->size += got;
 		next = NULL;
 		room = 0;
 	}
-	free(next);
+	if (got > 0) {
+		ending->torn = next;
+		ending->torn_size = (size_t)got;
+	} else free(next);
 	(void)fclose(file);
 	return CUTTLE_OK;
 }
@@ -58,31 +72,6 @@ static off_t measure_file(const char *path) {
 	return stat(path, &state) == 0 ? state.st_size : 0;
 }
 
-enum cuttle_status trail_copy_open(const char *path, const char *trail, struct trail_copy *copy,
-                                   struct cuttle_error *error) {
-	char *line;
-	off_t size;
-	*copy = (struct trail_copy){.path = path};
-	if (!path) return CUTTLE_OK;
-	if (!strcmp(path, "-")) {
-		copy->at = measure_file(trail);
-		return CUTTLE_OK;
-	}
-	enum cuttle_status status = file_regular(path, error);
-	if (!status) status = find_last_line(path, &line, &size, error);
-	if (status) return status;
-	if (line) copy->at = find_copied_line(trail, line);
-	free(line);
-	if (copy->at < 0)
-		return io_fail(
-		    error, CUTTLE_USAGE,
-		    "%s is no copy of this audit trail: move it away, or name another file", path);
-	// Half a line is what a kill left; the whole one comes behind.
-	if (measure_file(path) > size && truncate(path, size) != 0)
-		return io_fail(error, CUTTLE_USAGE, "cannot write %s: %s", path, strerror(errno));
-	return CUTTLE_OK;
-}
-
 /* Reads the trail from a place on. */
 static enum cuttle_status read_rest(const char *trail, off_t at, char **text, size_t *size,
                                     struct cuttle_error *error) {
@@ -99,6 +88,43 @@ static enum cuttle_status read_rest(const char *trail, off_t at, char **text, si
 	free(*text);
 	*text = NULL;
 	return CUTTLE_INTERNAL;
+}
+
+/* Whether half a line is what a kill left of the trail's line at that place. */
+static bool is_torn_there(const char *trail, off_t at, const struct ending *ending) {
+	char *text;
+	size_t size;
+	if (read_rest(trail, at, &text, &size, NULL)) return false;
+	const bool same =
+	    size >= ending->torn_size && !memcmp(text, ending->torn, ending->torn_size);
+	free(text);
+	return same;
+}
+
+enum cuttle_status trail_copy_open(const char *path, const char *trail, struct trail_copy *copy,
+                                   struct cuttle_error *error) {
+	struct ending ending;
+	*copy = (struct trail_copy){.path = path};
+	if (!path) return CUTTLE_OK;
+	if (!strcmp(path, "-")) {
+		copy->at = measure_file(trail);
+		return CUTTLE_OK;
+	}
+	enum cuttle_status status = file_regular(path, error);
+	if (!status) status = find_ending(path, &ending, error);
+	if (status) return status;
+	if (ending.line) copy->at = find_copied_line(trail, ending.line);
+	const bool torn = ending.torn != NULL,
+	           fits = copy->at >= 0 && (!torn || is_torn_there(trail, copy->at, &ending));
+	free_ending(&ending);
+	if (!fits)
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "%s is no copy of this audit trail: move it away, or name another file", path);
+	// The whole line comes in its place.
+	if (torn && truncate(path, ending.size) != 0)
+		return io_fail(error, CUTTLE_USAGE, "cannot write %s: %s", path, strerror(errno));
+	return CUTTLE_OK;
 }
 
 enum cuttle_status trail_copy_add(struct trail_copy *copy, const char *trail,

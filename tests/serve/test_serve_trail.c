@@ -250,6 +250,17 @@ static void a_copy_has_each_line_once(void **state) {
 		assert_int_equal(got, whole_size);
 		assert_memory_equal(read_back, whole, whole_size);
 	}
+	// Half a line that is none of the trail is somebody's file, and stays as it is.
+	for (size_t size = 0; size <= sizes[0]; size += sizes[0]) {
+		char foreign[4096];
+		const size_t all = size + (size_t)snprintf(foreign, sizeof foreign,
+		                                           "%.*s{\"number\":9", (int)size, whole);
+		files_put(copied, foreign, all);
+		assert_int_equal(trail_copy_open(copied, path, &copy, &error), CUTTLE_USAGE);
+		assert_int_equal(files_get(copied, read_back, sizeof read_back), all);
+		assert_memory_equal(read_back, foreign, all);
+	}
+	files_put(copied, whole, whole_size);
 	// One that is moved away gets a new file, with what comes.
 	const size_t first = whole_size - sizes[ENTRIES - 1];
 	files_put(path, whole, first);
