@@ -187,10 +187,11 @@ def case_fair():
 
     def queue(who, name, plan=PLAN):
         job = server.create(plan, name, keys[who])['id']
-        server.upload(job, records(12 if plan is PLAN else 1200), key=keys[who])
+        server.upload(job, records(plan['num'] * plan['batch_size']), key=keys[who])
         return job, server.ask('POST', f'/v1/jobs/{job}/start', key=keys[who])[0]
 
-    first, _ = queue('ann', 'first', {**LONG, 'num': 400})
+    # Minutes of work on any machine: it is killed and cancelled, and must not end before.
+    first, _ = queue('ann', 'first', {**LONG, 'num': 20000})
     many = []
     for number in range(most - 1):
         job, status = queue('ann', f'many-{number}')
