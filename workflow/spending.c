@@ -122,12 +122,13 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
 	enum cuttle_status status = ask_charge(ledger, spending, request, error);
 	if (status) return status;
 	const bool named = spending->name_file != NULL;
-	if (named) (void)link(spending->name_file, spending->name_before);
+	const bool kept =
+	    named && (link(spending->name_file, spending->name_before) == 0 || errno == EEXIST);
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);
 	if (!named) return status;
 	if (!status) (void)unlink(spending->name_before);
-	else if (rename(spending->name_before, spending->name_file) != 0)
+	else if (!kept || rename(spending->name_before, spending->name_file) != 0)
 		(void)unlink(spending->name_file);
 	return status;
 }
