@@ -25,6 +25,7 @@ enum {
 	HTTP_LEFT_S = 2,               /* seconds for what somebody sent who has left */
 	HTTP_RATE = 10 << 10,          /* bytes a second of an upload or a large reply, at least */
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
+	HTTP_HASHER_NICE = 10,         /* a tenth of a processor that others want */
 	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
 	HTTP_CONNECTIONS = 600,        /* at once */
 	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */

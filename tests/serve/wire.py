@@ -13,7 +13,10 @@ import os
 import random
 import re
 import select
+import shutil
+import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -717,6 +720,69 @@ def case_gone():
     answer(post(b"/v1/completions", {"prompt": "a", "max_tokens": 2}))
     if time.time() - began > 5:
         fail("who left is still served")
+
+
+def shown(context):
+    """The name in the certificate that a new connection is shown."""
+    with context.wrap_socket(connect()) as sock:
+        return re.search(rb"\x0c\x03(one|two)", sock.getpeercert(True)).group(1).decode()
+
+
+def case_renewed():
+    """now.pem and now.key change under the server: SIGHUP has it show the new ones, and loses no connection; a pair that will not do is not taken."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def put(certificate, key, wanted, mode=0o600):
+        for name, source in (("now.pem", certificate), ("now.key", key)):
+            shutil.copy(source, name)
+        os.chmod("now.key", mode)
+        os.kill(PID, signal.SIGHUP)
+        # A signal has no answer: it has been taken when the certificate is the new one, or after a while.
+        for _ in range(100 if shown(context) != wanted else 10):
+            time.sleep(0.02)
+            if shown(context) == wanted != before:
+                break
+        if shown(context) != wanted:
+            fail(f"{certificate} and {key}: {shown(context)} is shown instead of {wanted}")
+
+    before = shown(context)
+    if before != "one":
+        fail(f"{before} is shown")
+    kept = context.wrap_socket(connect())
+    # A handshake that has seen the old certificate, and ends after the change.
+    read, written = ssl.MemoryBIO(), ssl.MemoryBIO()
+    half, wire = context.wrap_bio(read, written), connect()
+    try:
+        half.do_handshake()
+    except ssl.SSLWantReadError:
+        wire.sendall(written.read())
+    time.sleep(0.1)
+    put("two.pem", "two.key", "two")
+    before = "two"
+    while True:
+        try:
+            half.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            if written.pending:
+                wire.sendall(written.read())
+            read.write(wire.recv(65536))
+    half.write(get(b"/health"))
+    wire.sendall(written.read())
+    if not wire.recv(1000):
+        fail("a handshake under way is lost")
+    open("broken.pem", "w").write("-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n")
+    put("broken.pem", "two.key", "two")
+    put("one.pem", "two.key", "two")  # one of two files was written
+    put("tiny.gguf", "two.key", "two")
+    put("one.pem", "one.key", "two", 0o644)
+    kept.sendall(get(b"/health"))
+    data = kept.recv(1000)
+    if not data.startswith(b"HTTP/1.1 200 "):
+        fail(f"a connection ends when the certificate changes: {data!r}")
+    before = "two"
+    put("one.pem", "one.key", "one")
 
 
 def case_stop():
