@@ -18,10 +18,12 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
-	STOP_S = 10 /* seconds that answers and streams under way get to end */
+	STOP_S = 10, /* seconds that answers and streams under way get to end */
+	FILES = 4096 /* that the server may have open, if the system lets it */
 };
 
 struct server {
@@ -35,6 +37,14 @@ struct server {
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
+
+/* Each connection is a file, and most systems let a program have 1,024 before it asks for more. */
+static void raise_files(void) {
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES) return;
+	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /* Whichever thread gets a signal, even one of a library's, writes its number here. */
 static int told[2] = {-1, -1};
@@ -159,6 +169,7 @@ enum cuttle_status serve_run(const struct serve_request *request, struct cuttle_
 	// Both begin once for the process, which must be before there are threads.
 	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "no entropy");
 	json_object_seed(0);
+	raise_files();
 	if (!take_signals()) return io_fail(error, CUTTLE_INTERNAL, "no signal can be taken");
 	enum cuttle_status status = open_parts(&server, request, error);
 	if (!status) status = serve_clients(&server, request, error);

@@ -27,7 +27,7 @@ enum {
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
 	HTTP_HASHER_NICE = 10,         /* a tenth of a processor that others want */
 	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
-	HTTP_CONNECTIONS = 600,        /* at once */
+	HTTP_CONNECTIONS = 1280,       /* at once; most may be streams */
 	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
