@@ -8,7 +8,7 @@ OBJCOPY := $(or $(OBJCOPY),$(shell $(CC) -print-prog-name=objcopy 2>/dev/null))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 CURL ?= $(if $(wildcard /usr/include/*/curl/curl.h /usr/include/curl/curl.h),1,0)
-HTTP ?= $(if $(wildcard /usr/include/*/microhttpd.h /usr/include/microhttpd.h),1,0)
+HTTP ?= $(if $(and $(wildcard /usr/include/*/microhttpd.h /usr/include/microhttpd.h),$(wildcard /usr/include/*/gnutls/abstract.h /usr/include/gnutls/abstract.h)),1,0)
 CRYPTO ?= 1
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 

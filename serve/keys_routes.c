@@ -22,19 +22,33 @@ static void refuse_keys(struct http_reply *reply, unsigned status, const char *c
 	          NULL, "%s", message);
 }
 
-/* Takes what the file says now, and tells the trail. The reply is filled on failure. */
+/* Takes what the file says now, and tells the trail that this caller changed the key `id`. The
+ * reply is filled on failure. */
 static bool take_keys(const struct keys_routes *routes, const struct http_call *call,
-                      struct http_reply *reply) {
+                      const char *id, struct http_reply *reply) {
 	const struct jobs_caller admin = get_admin(call);
 	struct cuttle_error error;
 	enum cuttle_status status = keys_reload(routes->keys, &error);
 	if (!status) http_keys_changed(*routes->http);
 	if (!status && routes->jobs)
-		status = jobs_note_keys(routes->jobs, routes->keys, &admin, &error);
+		status = jobs_note_keys(routes->jobs, routes->keys, &admin, id, &error);
 	if (status == CUTTLE_PARTIAL)
 		refuse_keys(reply, 507, "disk_full", "the server's disk is full");
 	else if (status) refuse_keys(reply, 500, "internal", "the server could not do it");
 	return !status;
+}
+
+void keys_read_again(struct keys_routes *routes) {
+	struct cuttle_error error;
+	(void)pthread_mutex_lock(&routes->changing);
+	if (keys_reload(routes->keys, &error))
+		fprintf(stderr, "cuttle serve: the keys stay as they were: %s\n", error.message);
+	else http_keys_changed(*routes->http);
+	// They are as they are, whether the trail can be told now or at the next change.
+	if (routes->jobs && jobs_note_keys(routes->jobs, routes->keys, NULL, NULL, &error))
+		fprintf(stderr, "cuttle serve: the audit trail lacks a change of keys: %s\n",
+		        error.message);
+	(void)pthread_mutex_unlock(&routes->changing);
 }
 
 /* ["notes"] of the key's data sets. */
@@ -113,8 +127,17 @@ static bool make_new_key(const struct keys_routes *routes, const char *id, enum 
 	return true;
 }
 
+/* Otherwise the trail would say of two that change keys at once that one of them changed both. */
+static void begin_key_change(struct keys_routes *routes) {
+	(void)pthread_mutex_lock(&routes->changing);
+}
+
+static void end_key_change(struct keys_routes *routes) {
+	(void)pthread_mutex_unlock(&routes->changing);
+}
+
 static void answer_new_key(void *user, const struct http_call *call, struct http_reply *reply) {
-	const struct keys_routes *routes = user;
+	struct keys_routes *routes = user;
 	const char *id;
 	enum http_role role;
 	char datasets[KEYS_DATASETS], text[KEYS_TOKEN + 1];
@@ -123,24 +146,29 @@ static void answer_new_key(void *user, const struct http_call *call, struct http
 		refuse_keys(reply, 400, "invalid_value", wrong);
 		return;
 	}
-	if (!make_new_key(routes, id, role, datasets, text, reply)) return;
-	if (take_keys(routes, call, reply))
+	begin_key_change(routes);
+	const bool made = make_new_key(routes, id, role, datasets, text, reply);
+	const bool told = made && take_keys(routes, call, id, reply);
+	end_key_change(routes);
+	if (told)
 		http_json(reply, 201,
 		          json_pack("{s:s,s:s,s:s,s:o,s:s}", "object", "key", "id", id, "role",
 		                    http_role_name(role), "datasets", encode_datasets(datasets),
 		                    "key", text));
-	sodium_memzero(text, sizeof text);
+	if (made) sodium_memzero(text, sizeof text);
 }
 
 static void answer_drop(void *user, const struct http_call *call, struct http_reply *reply) {
-	const struct keys_routes *routes = user;
+	struct keys_routes *routes = user;
 	struct cuttle_error error;
 	bool found;
+	begin_key_change(routes);
 	if (keys_drop(keys_place(routes->keys), call->id, &found, &error))
 		refuse_keys(reply, 500, "internal",
 		            "the server cannot write its file of keys: its operator can");
 	else if (!found) refuse_keys(reply, 404, "not_found", "there is no such key");
-	else if (take_keys(routes, call, reply)) http_bytes(reply, 204, NULL, "", 0);
+	else if (take_keys(routes, call, call->id, reply)) http_bytes(reply, 204, NULL, "", 0);
+	end_key_change(routes);
 }
 
 static const struct http_route ROUTES[] = {

@@ -10,13 +10,18 @@
 #include "serve/http/http.h"
 #include "serve/http/keys.h"
 #include "serve/jobs/jobs.h"
+#include <pthread.h>
 
 /* What the routes need; it must outlive the server. */
 struct keys_routes {
 	struct keys *keys;               /* the server has some */
 	struct jobs *jobs;               /* whose audit trail is told; NULL = there is none */
 	struct http_server *const *http; /* the server, once it has begun */
+	pthread_mutex_t changing;        /* held from a change of the file until it is told */
 };
 struct http_table keys_table(struct keys_routes *routes);
+/* Takes what the file says now, and ends what was asked with keys that are gone. What goes wrong is
+ * said on standard error. */
+void keys_read_again(struct keys_routes *routes);
 
 #endif

@@ -3,7 +3,9 @@
 #include "serve/serve.h"
 
 #include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
 #include "serve/http/http.h"
+#include "serve/http/tls.h"
 #include "serve/jobs/jobs_routes.h"
 #include "serve/http/keys.h"
 #include "serve/keys_routes.h"
@@ -15,10 +17,13 @@
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
-	STOP_S = 10 /* seconds that answers and streams under way get to end */
+	STOP_S = 10, /* seconds that answers and streams under way get to end */
+	FILES = 4096 /* that the server may have open, if the system lets it */
 };
 
 struct server {
@@ -32,6 +37,14 @@ struct server {
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
+
+/* Each connection is a file, and most systems let a program have 1,024 before it asks for more. */
+static void raise_files(void) {
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES) return;
+	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /* Whichever thread gets a signal, even one of a library's, writes its number here. */
 static int told[2] = {-1, -1};
@@ -53,25 +66,31 @@ static bool take_signals(void) {
 	       sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGHUP, &action, NULL) == 0;
 }
 
+/* Takes certificate and key anew. A pair that will not do changes nothing: whoever renews them may
+ * have written one file and not the other yet. */
+static void read_certificate_again(const struct listen_request *request) {
+	struct cuttle_error error;
+	char *certificate, *secret;
+	enum cuttle_status status = listen_read_tls(request, &certificate, &secret, &error);
+	if (!status && secret) status = tls_take(certificate, secret, &error);
+	if (status)
+		fprintf(stderr, "cuttle serve: the certificate stays as it was: %s\n",
+		        error.message);
+	free(certificate);
+	secrecy_free(secret);
+}
+
 /* Waits for the signal that ends the server. */
-static void wait_for_end(struct server *server) {
+static void wait_for_end(struct server *server, const struct listen_request *request) {
 	unsigned char signal = SIGHUP;
 	while (signal == SIGHUP) {
-		struct cuttle_error error;
 		ssize_t got;
 		while ((got = read(told[0], &signal, 1)) < 0 && errno == EINTR)
 			;
 		if (got != 1) return;
-		if (signal != SIGHUP || !server->keys) continue;
-		if (keys_reload(server->keys, &error))
-			fprintf(stderr, "cuttle serve: the keys stay as they were: %s\n",
-			        error.message);
-		else http_keys_changed(server->http);
-		// They are as they are, whether the trail can be told now or at the next change.
-		if (server->jobs && jobs_note_keys(server->jobs, server->keys, NULL, &error))
-			fprintf(stderr,
-			        "cuttle serve: the audit trail lacks a change of keys: %s\n",
-			        error.message);
+		if (signal != SIGHUP) continue;
+		read_certificate_again(request);
+		if (server->keys) keys_read_again(&server->routes);
 	}
 }
 
@@ -100,7 +119,7 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 		jobs.user = server;
 		status = jobs_open(&jobs, &server->jobs, error);
 		if (!status && server->keys) status = jobs_adopt(server->jobs, server->keys, error);
-		if (!status) status = jobs_note_keys(server->jobs, server->keys, NULL, error);
+		if (!status) status = jobs_note_keys(server->jobs, server->keys, NULL, NULL, error);
 		if (status && server->jobs) jobs_stop(server->jobs);
 		if (status && server->plain) plain_stop(server->plain);
 	}
@@ -115,7 +134,10 @@ static enum cuttle_status serve_clients(struct server *server, const struct serv
 	tables[count++] = page_table(&server->page);
 	if (server->plain) tables[count++] = plain_table(server->plain);
 	if (server->jobs) tables[count++] = jobs_table(server->jobs);
-	server->routes = (struct keys_routes){server->keys, server->jobs, &server->http};
+	server->routes = (struct keys_routes){.keys = server->keys,
+	                                      .jobs = server->jobs,
+	                                      .http = &server->http,
+	                                      .changing = PTHREAD_MUTEX_INITIALIZER};
 	if (server->keys) tables[count++] = keys_table(&server->routes);
 	const struct http_params params = {.tables = tables,
 	                                   .table_count = count,
@@ -130,7 +152,7 @@ static enum cuttle_status serve_clients(struct server *server, const struct serv
 		return status;
 	}
 	if (request->listening) request->listening(request->user, server->listening.shown);
-	wait_for_end(server);
+	wait_for_end(server, &request->listen);
 	// New requests get a 503 from here on. What is under way may end by itself for a while.
 	http_quiesce(server->http);
 	// The job that runs stops in order, and those who follow it hear the end of their streams.
@@ -147,6 +169,7 @@ enum cuttle_status serve_run(const struct serve_request *request, struct cuttle_
 	// Both begin once for the process, which must be before there are threads.
 	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "no entropy");
 	json_object_seed(0);
+	raise_files();
 	if (!take_signals()) return io_fail(error, CUTTLE_INTERNAL, "no signal can be taken");
 	enum cuttle_status status = open_parts(&server, request, error);
 	if (!status) status = serve_clients(&server, request, error);

@@ -5,9 +5,9 @@
 # its package says of it, which is how packages that are built with it learn its name.
 # usage: tests/arm_libraries.sh FOLDER
 set -euo pipefail
-# The -dev packages that the Makefile links, and the library behind each; of libcurl and libmicrohttpd the header, of libc what packages depend on.
+# The -dev packages that the Makefile links, and the library behind each; of libcurl, libmicrohttpd and GnuTLS the header, of libc what packages depend on.
 packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0
-libutf8proc-dev libutf8proc2 libcurl4-openssl-dev libmicrohttpd-dev libc6"
+libutf8proc-dev libutf8proc2 libcurl4-openssl-dev libmicrohttpd-dev libgnutls28-dev libc6"
 [ "$(cat "$1/complete" 2>/dev/null)" != "$packages" ] || exit 0
 rm -rf "$1"
 mkdir -p "$1"/{state/lists/partial,cache/archives/partial,root,packages}

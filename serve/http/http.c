@@ -5,6 +5,7 @@
 // which everything here runs on but http_start, _quiesce and _stop.
 #include "serve/http/http_check.h"
 #include "serve/http/http_exchange.h"
+#include "serve/http/tls.h"
 
 #include "io/disk/fail.h"
 #include "io/disk/secrecy.h"
@@ -238,8 +239,7 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	const struct listening *const listening = server->params.listening;
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
 	struct MHD_OptionItem tls[] = {
-	    {MHD_OPTION_HTTPS_MEM_CERT, 0, listening->certificate},
-	    {MHD_OPTION_HTTPS_MEM_KEY, 0, listening->secret},
+	    {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback()},
 	    {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
 	    {MHD_OPTION_END, 0, NULL}};
 	static struct MHD_OptionItem strict[] = {
@@ -251,8 +251,14 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	};
 	if (listening->tls && mhd.has_feature(MHD_FEATURE_TLS) != MHD_YES)
 		return io_fail(error, CUTTLE_USAGE, "this libmicrohttpd has no TLS");
-	if (listening->tls) flags |= MHD_USE_TLS;
-	else tls[0].option = MHD_OPTION_END;
+	if (listening->tls) {
+		const enum cuttle_status status =
+		    tls_take(listening->certificate, listening->secret, error);
+		if (status) return status;
+		flags |= MHD_USE_TLS;
+	} else {
+		tls[0].option = MHD_OPTION_END;
+	}
 	// libmicrohttpd closes the socket that it gets.
 	const int socket = fcntl(listening->socket, F_DUPFD_CLOEXEC, 0);
 	server->daemon = mhd.start_daemon(
@@ -267,10 +273,7 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	    MHD_OPTION_ARRAY, tls, MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
 	if (server->daemon) return CUTTLE_OK;
 	if (socket >= 0) (void)close(socket);
-	return io_fail(error, CUTTLE_USAGE,
-	               listening->tls ? "the server cannot start: certificate and key must be PEM "
-	                                "and belong together"
-	                              : "the server cannot start on this socket");
+	return io_fail(error, CUTTLE_USAGE, "the server cannot start on this socket");
 }
 
 static bool prepare_server(struct http_server *server, const struct http_params *params) {
@@ -359,6 +362,7 @@ void http_stop(struct http_server **out) {
 	if (server->disk.runs) (void)pthread_join(server->disk.thread, NULL);
 	(void)http_drain(server, 1);
 	if (server->daemon) mhd.stop_daemon(server->daemon);
+	if (server->params.listening && server->params.listening->tls) tls_drop();
 	if (server->has_watch) (void)pthread_join(server->watch, NULL);
 	streams_free(&server->streams);
 	(void)pthread_mutex_destroy(&server->lock);

@@ -131,8 +131,8 @@ enum http_sent {
 	HTTP_GONE  /* the receiver left, or the stream was cancelled: nothing more will be sent */
 };
 /* Makes a stream for this reply, whose code is 200 and type text/event-stream. The caller must call
- * http_stream_end on it once. NULL: 64 streams are open or there is no memory, and the reply is a
- * 429 or 500 already. */
+ * http_stream_end on it once. NULL: too many streams are open or there is no memory, and the reply
+ * is a 429 or 500 already. */
 struct http_stream *http_events(struct http_reply *reply);
 /* Sends bytes as they are, whole events such as "data: {...}\n\n". At most 64 KiB - 32. */
 enum http_sent http_stream_send(struct http_stream *stream, const void *bytes, size_t size);

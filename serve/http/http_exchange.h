@@ -25,8 +25,9 @@ enum {
 	HTTP_LEFT_S = 2,               /* seconds for what somebody sent who has left */
 	HTTP_RATE = 10 << 10,          /* bytes a second of an upload or a large reply, at least */
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
+	HTTP_HASHER_NICE = 10,         /* a tenth of a processor that others want */
 	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
-	HTTP_CONNECTIONS = 600,        /* at once */
+	HTTP_CONNECTIONS = 1280,       /* at once; most may be streams */
 	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */

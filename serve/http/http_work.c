@@ -7,9 +7,12 @@
 // resumes it. Bodies and uploads pass through.
 #include "serve/http/http_exchange.h"
 
+#include <sched.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 void http_exchange_free(struct http_exchange *x) {
 	if (x->body) sodium_memzero(x->body, x->capacity);
@@ -184,9 +187,18 @@ static void *wait_apart(void *user) {
 	return NULL;
 }
 
+/* A hash takes a processor for a tenth of a second. Everybody else goes first, and wants little of
+ * it; whoever waits for the hash hardly notices. */
+static void give_way(void) {
+	const struct sched_param none = {0};
+	(void)sched_setscheduler(0, SCHED_BATCH, &none);
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), HTTP_HASHER_NICE);
+}
+
 void *http_line_thread(void *user) {
 	struct http_line *const line = user;
 	struct http_server *const server = line->server;
+	if (line == &server->hasher) give_way();
 	for (;;) {
 		(void)pthread_mutex_lock(&server->lock);
 		while (!line->first && !server->ending)

@@ -176,17 +176,35 @@ static enum cuttle_status load_key_lines(const char *path, struct key_line **lin
 	return status;
 }
 
+/* Recalls of the old lines' keys those that the new lines have with the same hash. A change of one
+ * key would otherwise have all others hashed again. Under the lock. */
+static void keep_recalled(struct keys *keys, const struct key_line *lines, size_t count) {
+	size_t kept = 0;
+	for (size_t i = 0; i < keys->recalled_count; i++) {
+		const struct key_line *const old = &keys->lines[keys->recalled[i].line];
+		size_t line = 0;
+		while (line < count && (strcmp(lines[line].id, old->id) != 0 ||
+		                        strcmp(lines[line].hash, old->hash) != 0))
+			line++;
+		if (line == count) continue;
+		keys->recalled[kept] = keys->recalled[i];
+		keys->recalled[kept++].line = line;
+	}
+	keys->recalled_count = kept;
+	keys->recalled_next = kept % RECALLED;
+}
+
 enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error) {
 	struct key_line *lines;
 	size_t count;
 	const enum cuttle_status status = load_key_lines(keys->path, &lines, &count, error);
 	if (status) return status;
 	(void)pthread_mutex_lock(&keys->lock);
+	keep_recalled(keys, lines, count);
 	free(keys->lines);
 	keys->lines = lines;
 	keys->count = count;
 	keys->reads++;
-	keys->recalled_count = keys->recalled_next = 0;
 	keys->wrong_count = keys->wrong_next = 0;
 	(void)pthread_mutex_unlock(&keys->lock);
 	return CUTTLE_OK;

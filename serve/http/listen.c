@@ -194,20 +194,28 @@ static enum cuttle_status open_socket(struct listening *l, const struct listen_r
 	return CUTTLE_OK;
 }
 
+enum cuttle_status listen_read_tls(const struct listen_request *request, char **certificate,
+                                   char **secret, struct cuttle_error *error) {
+	size_t size;
+	*certificate = *secret = NULL;
+	if (!request->secret) return CUTTLE_OK;
+	enum cuttle_status status =
+	    file_read(request->certificate, PEM_MOST, certificate, &size, error);
+	if (!status) status = file_read_secret(request->secret, PEM_MOST, secret, &size, error);
+	if (!status) return CUTTLE_OK;
+	free(*certificate);
+	*certificate = NULL;
+	return status;
+}
+
 enum cuttle_status listen_open(const struct listen_request *request, struct listening *listening,
                                struct cuttle_error *error) {
 	union address address = {0};
 	*listening = (struct listening){.socket = -1, .tls = request->certificate != NULL};
 	if (!request->certificate != !request->secret)
 		return io_fail(error, CUTTLE_USAGE, "TLS needs both --tls-cert and --tls-key");
-	size_t size;
-	enum cuttle_status status = CUTTLE_OK;
-	if (request->secret)
-		status = file_read(request->certificate, PEM_MOST, &listening->certificate, &size,
-		                   error);
-	if (!status && request->secret)
-		status =
-		    file_read_secret(request->secret, PEM_MOST, &listening->secret, &size, error);
+	enum cuttle_status status =
+	    listen_read_tls(request, &listening->certificate, &listening->secret, error);
 	if (!status) status = open_socket(listening, request, &address, error);
 	if (!status) status = name_socket(listening, request, &address, error);
 	if (status) listen_close(listening);

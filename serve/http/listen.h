@@ -42,6 +42,10 @@ struct listening {
  * NOMEM. On failure nothing is owned. */
 enum cuttle_status listen_open(const struct listen_request *request, struct listening *listening,
                                struct cuttle_error *error);
+/* Reads what --tls-cert and --tls-key name. The caller frees the first, and the second by
+ * secrecy_free. Both are NULL on failure, and without TLS. As listen_open. */
+enum cuttle_status listen_read_tls(const struct listen_request *request, char **certificate,
+                                   char **secret, struct cuttle_error *error);
 void listen_close(struct listening *listening);
 
 #endif

@@ -3,7 +3,9 @@
 #include "serve/http/stream.h"
 
 #include "serve/http/http_exchange.h"
+#include <poll.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ struct http_stream {
 	double sent;             /* http_now() of the last byte sent */
 	double full;             /* http_now() since when it is full; 0 = it is not */
 	bool asleep;             /* the connection is suspended until there is a byte */
+	bool written;            /* there was a byte */
 	bool ended;              /* the sender has ended */
 	bool cancelled;          /* what is sent no longer arrives */
 	char ring[STREAM_BYTES];
@@ -52,10 +55,14 @@ static void unlock_streams(struct streams *streams) {
 
 struct http_stream *stream_open(struct streams *streams, struct MHD_Connection *connection,
                                 struct watched *watched) {
-	struct http_stream *stream = calloc(1, sizeof *stream);
+	struct http_stream *stream = malloc(sizeof *stream);
 	if (!stream) return NULL;
-	*stream = (struct http_stream){
-	    .streams = streams, .connection = connection, .watched = watched, .sent = http_now()};
+	// A ring is read where it was written only. One that is never written takes no memory.
+	memset(stream, 0, offsetof(struct http_stream, ring));
+	stream->streams = streams;
+	stream->connection = connection;
+	stream->watched = watched;
+	stream->sent = http_now();
 	lock_streams(streams);
 	const bool room = streams->count < STREAM_MOST;
 	if (room) {
@@ -76,7 +83,7 @@ static void release_stream(struct http_stream *stream) {
 	while (*link != stream) link = &(*link)->next;
 	*link = stream->next;
 	stream->streams->count--;
-	sodium_memzero(stream->ring, sizeof stream->ring);
+	if (stream->written) sodium_memzero(stream->ring, sizeof stream->ring);
 	free(stream);
 }
 
@@ -94,6 +101,7 @@ static void put_bytes(struct http_stream *stream, const char *bytes, size_t size
 	memcpy(stream->ring + end, bytes, first);
 	memcpy(stream->ring, bytes + first, size - first);
 	stream->used += size;
+	stream->written = true;
 	stream->sent = http_now();
 	stream->full = 0;
 	wake_receiver(stream);
@@ -158,6 +166,12 @@ void http_stream_end(struct http_stream *stream) {
 	unlock_streams(streams);
 }
 
+/* Whether the receiver has closed its side, with bytes of its own before that or not. */
+static bool has_hung_up(const struct http_stream *stream) {
+	struct pollfd wire = {.fd = stream->watched->socket, .events = POLLRDHUP};
+	return poll(&wire, 1, 0) == 1 && wire.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 void streams_tick(struct streams *streams) {
 	lock_streams(streams);
 	const double now = http_now();
@@ -167,6 +181,12 @@ void streams_tick(struct streams *streams) {
 		if (stream->full && now - stream->full > STREAM_FULL_S) {
 			stream->cancelled = true;
 			stream->watched->deadline = now;
+		} else if (stream->asleep && now - stream->sent > HTTP_LEFT_S &&
+		           has_hung_up(stream)) {
+			// libmicrohttpd does not look at connections that are suspended. The place
+			// is free for whoever comes again, such as all clients of a proxy.
+			stream->cancelled = true;
+			wake_receiver(stream);
 		} else if (!stream->ended && now - stream->sent > STREAM_KEEP_S &&
 		           room >= sizeof KEEP_ALIVE) {
 			put_bytes(stream, KEEP_ALIVE, sizeof KEEP_ALIVE - 1);

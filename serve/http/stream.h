@@ -10,7 +10,7 @@
 #include "serve/http/mhd.h"
 
 enum {
-	STREAM_MOST = 64,        /* streams at once */
+	STREAM_MOST = 1088,      /* streams at once: 1,024 of jobs, and 64 of completions */
 	STREAM_BYTES = 64 << 10, /* between sender and receiver */
 	STREAM_KEEP_S = 10,      /* seconds without a byte, after which a keep-alive is sent */
 	STREAM_FULL_S = 30       /* seconds that a stream may be full */

@@ -154,24 +154,28 @@ static enum cuttle_status sweep_keys(struct jobs *jobs, struct cuttle_error *err
 	return status;
 }
 
-static enum cuttle_status find_cancelling(void *user, const struct store_job *row) {
-	char *id = user;
-	if (!strcmp(row->failure, STORE_CANCELLING)) memcpy(id, row->id, STORE_ID);
+static enum cuttle_status find_running(void *user, const struct store_job *row) {
+	memcpy(user, row->id, STORE_ID);
 	return CUTTLE_OK;
 }
 
-/* The job that ran when the last server was killed: where it was to end, it has ended. One at most
- * has run. */
+/* The job that ran when the last server was killed: where it was to end, it has ended. Its charge
+ * gets its name here, whatever then ends it. One at most has run. */
 static enum cuttle_status recover_list(struct jobs *jobs, struct cuttle_error *error) {
 	const struct store_filter running = {.state = STORE_RUNNING};
-	char id[STORE_ID] = "";
+	char id[STORE_ID] = "", run[LEDGER_RUN];
 	struct job job;
-	enum cuttle_status status = store_walk(jobs->store, &running, find_cancelling, id, error);
+	enum cuttle_status status = store_walk(jobs->store, &running, find_running, id, error);
 	if (!status && *id) {
 		const struct store_filter one = {.id = id, .state = STORE_RUNNING};
 		status = job_find(jobs, &one, &job, error);
-		if (!status) job.row.state = STORE_CANCELLED;
-		if (!status) status = job_save(jobs, &job, NULL, error);
+		if (!status) {
+			jobs_charges_run(jobs, &job, run);
+			if (*run) job_name_charge(&job, run);
+			if (!strcmp(job.row.failure, STORE_CANCELLING))
+				job.row.state = STORE_CANCELLED;
+			status = job_save(jobs, &job, NULL, error);
+		}
 		job_free(&job);
 	}
 	return status ? status : store_recover(jobs->store, error);

@@ -67,12 +67,13 @@ void jobs_close(struct jobs **jobs);
 struct keys;
 enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
 /* Tells the audit trail which keys came, went or may something else since it was last told. `keys`
- * may be NULL: there are none. `caller` is who changed them; NULL = somebody, by the file. PARTIAL,
- * INTERNAL, NOMEM: what was not told will be, the next time.
- */
+ * may be NULL: there are none. `caller` is who changed the key `changed`; all else was changed
+ * by somebody, in the file. Both may be NULL. PARTIAL, INTERNAL, NOMEM: what was not told will be,
+ * the next time. */
 struct jobs_caller;
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
-                                  const struct jobs_caller *caller, struct cuttle_error *error);
+                                  const struct jobs_caller *caller, const char *changed,
+                                  struct cuttle_error *error);
 /* Whether private jobs can be served: NULL, or "no_ledger", "no_model", "disk_full" or "no_trail".
  * Adds the members ledger, model, disk and trail to `parts`. It never waits. */
 const char *jobs_ready(const struct jobs *jobs, json_t *parts);

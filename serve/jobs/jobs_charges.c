@@ -188,3 +188,34 @@ enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *er
 void jobs_charges_note(const struct jobs *jobs) {
 	keep_newest(jobs, false);
 }
+
+/* Whose run is looked for, by the hash of the entry that charged it. */
+struct charge_name {
+	char entry[HASH_TEXT];
+	char run[LEDGER_RUN];
+};
+
+static enum cuttle_status take_charge_name(void *user, const struct chain_entry *entry) {
+	struct charge_name *const name = user;
+	if (!strcmp(name->entry, entry->hash))
+		(void)snprintf(name->run, LEDGER_RUN, "%s", entry->run);
+	return CUTTLE_OK;
+}
+
+void jobs_charges_run(const struct jobs *jobs, const struct job *job, char run[LEDGER_RUN]) {
+	struct charge_name name = {.run = ""};
+	struct ledger *ledger;
+	bool charged = true;
+	// The command takes the first away when its output and its receipt are in place.
+	if (job_run_name(jobs, job->row.id, run)) {
+		if (budgets_charged(jobs->options.ledger, job->row.dataset, run, &charged, NULL) ||
+		    !charged)
+			*run = 0;
+		return;
+	}
+	read_job_entry(jobs, job->row.id, name.entry);
+	if (!*name.entry || ledger_open(jobs->options.ledger, &ledger, NULL)) return;
+	if (!ledger_walk(ledger, NULL, take_charge_name, &name, NULL))
+		memcpy(run, name.run, LEDGER_RUN);
+	ledger_close(&ledger);
+}

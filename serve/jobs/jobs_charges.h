@@ -28,5 +28,8 @@ enum cuttle_status jobs_charges_hold(const struct jobs *jobs, struct cuttle_erro
 /* Keeps the newest entry of a ledger that has the one kept before. A ledger or a disk that cannot
  * be used now is no error: the entry kept before stays. The lock may not be held. */
 void jobs_charges_note(const struct jobs *jobs);
+/* The name of a job's charge, by its files, whoever was killed before they could tell it; "" = it
+ * was not charged, or the ledger cannot be read now. Nobody may hold the lock but jobs_open. */
+void jobs_charges_run(const struct jobs *jobs, const struct job *job, char run[LEDGER_RUN]);
 
 #endif

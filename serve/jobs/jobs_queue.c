@@ -233,10 +233,7 @@ static void finish_job(struct jobs *jobs, struct job *job, const struct runner_r
 	// A job that goes on with the next server has not had all of its turn.
 	if (job->row.state != STORE_QUEUED || !jobs->stopping)
 		(void)store_turn(jobs->store, job->row.owner, NULL);
-	if (!strcmp(jobs->running, job->row.id) && jobs->run[0]) {
-		free((void *)(uintptr_t)job->row.run);
-		job->row.run = strdup(jobs->run);
-	}
+	if (!strcmp(jobs->running, job->row.id) && jobs->run[0]) job_name_charge(job, jobs->run);
 	while (job_save(jobs, job, NULL, NULL) && may_wait(jobs)) {
 		wait_for_change(jobs, REST_S);
 		// Whoever cancelled it meanwhile was told that it ends.
@@ -274,7 +271,11 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 		if (!status) status = run_command(jobs, job, &result, NULL);
 		jobs_busy(jobs, false);
 		jobs_charges_note(jobs);
+		// One that ended soon was not heard of while it ran.
+		char run[LEDGER_RUN] = "";
+		if (!*jobs->run) jobs_charges_run(jobs, job, run);
 		(void)pthread_mutex_lock(&jobs->lock);
+		if (*run) memcpy(jobs->run, run, LEDGER_RUN);
 	}
 	if (status) result.code = CUTTLE_PARTIAL; // no process, memory or ledger now: later
 	finish_job(jobs, job, &result);

@@ -367,6 +367,11 @@ bool job_run_name(const struct jobs *jobs, const char *id, char run[LEDGER_RUN])
 	return named;
 }
 
+void job_name_charge(struct job *job, const char *run) {
+	free((void *)(uintptr_t)job->row.run);
+	job->row.run = strdup(run);
+}
+
 enum cuttle_status job_charged(const struct jobs *jobs, const char *id, const char *dataset,
                                bool *charged, struct cuttle_error *error) {
 	char run[LEDGER_RUN];

@@ -139,6 +139,8 @@ enum cuttle_status jobs_pending(struct jobs *jobs, const char *dataset, const ch
 /* The name by which a job that has begun is charged, as its command keeps it beside the output;
  * else "", and false. No lock is needed. */
 bool job_run_name(const struct jobs *jobs, const char *id, char run[LEDGER_RUN]);
+/* The job was charged under this name. */
+void job_name_charge(struct job *job, const char *run);
 /* Whether the job's charge stands in the ledger. The lock may not be held. LEDGER, NOMEM. */
 enum cuttle_status job_charged(const struct jobs *jobs, const char *id, const char *dataset,
                                bool *charged, struct cuttle_error *error);

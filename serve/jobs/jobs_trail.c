@@ -290,16 +290,25 @@ enum cuttle_status jobs_trail_open(struct jobs *jobs, struct cuttle_error *error
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+/* Who changed which key: of what is told of others nobody knows who. */
+struct key_change {
+	const struct jobs_caller *caller;
+	const char *id;
+};
+
 /* Tells of a key, and keeps what was told. `may` NULL: it is gone. */
-static enum cuttle_status tell_trail_key(struct jobs *jobs, const struct jobs_caller *caller,
+static enum cuttle_status tell_trail_key(struct jobs *jobs, const struct key_change *change,
                                          const char *name, const char *owner, const char *may,
                                          struct cuttle_error *error) {
 	const char *mark = strchr(owner, '#');
-	const struct jobs_event event = {
-	    .name = name,
-	    .caller = caller,
-	    .more = json_pack("{s:o,s:s,s:s?}", "subject", json_stringn(owner, strcspn(owner, "#")),
-	                      "mark", mark ? mark + 1 : "", "may", may)};
+	const size_t size = strcspn(owner, "#");
+	const bool theirs =
+	    change->id && strlen(change->id) == size && !memcmp(change->id, owner, size);
+	const struct jobs_event event = {.name = name,
+	                                 .caller = theirs ? change->caller : NULL,
+	                                 .more = json_pack("{s:o,s:s,s:s?}", "subject",
+	                                                   json_stringn(owner, size), "mark",
+	                                                   mark ? mark + 1 : "", "may", may)};
 	enum cuttle_status status = jobs_trail_begin(jobs, error);
 	if (status) {
 		json_decref(event.more);
@@ -315,7 +324,7 @@ static enum cuttle_status collect_key(void *user, const char *owner, const char 
 }
 
 /* Tells what is new of the keys there are, and takes them out of `told`. */
-static enum cuttle_status tell_new_keys(struct jobs *jobs, const struct jobs_caller *caller,
+static enum cuttle_status tell_new_keys(struct jobs *jobs, const struct key_change *change,
                                         struct keys *keys, json_t *told,
                                         struct cuttle_error *error) {
 	struct keys_holder holder;
@@ -326,7 +335,7 @@ static enum cuttle_status tell_new_keys(struct jobs *jobs, const struct jobs_cal
 		(void)snprintf(may, sizeof may, "%s%s%s", http_role_name(holder.role),
 		               *holder.datasets ? " " : "", holder.datasets);
 		if (!before || strcmp(before, may) != 0)
-			status = tell_trail_key(jobs, caller, before ? "key_change" : "key_add",
+			status = tell_trail_key(jobs, change, before ? "key_change" : "key_add",
 			                        holder.owner, may, error);
 		(void)json_object_del(told, holder.owner);
 	}
@@ -334,7 +343,9 @@ static enum cuttle_status tell_new_keys(struct jobs *jobs, const struct jobs_cal
 }
 
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
-                                  const struct jobs_caller *caller, struct cuttle_error *error) {
+                                  const struct jobs_caller *caller, const char *changed,
+                                  struct cuttle_error *error) {
+	const struct key_change change = {caller, changed};
 	json_t *told = json_object();
 	const char *owner;
 	const json_t *may;
@@ -342,9 +353,9 @@ enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
 	enum cuttle_status status =
 	    told ? store_key_walk(jobs->store, collect_key, told, error) : CUTTLE_NOMEM;
 	if (status == CUTTLE_NOMEM) (void)io_fail(error, status, "out of memory");
-	if (!status) status = tell_new_keys(jobs, caller, keys, told, error);
+	if (!status) status = tell_new_keys(jobs, &change, keys, told, error);
 	json_object_foreach(told, owner, may) if (!status) status =
-	    tell_trail_key(jobs, caller, "key_remove", owner, NULL, error);
+	    tell_trail_key(jobs, &change, "key_remove", owner, NULL, error);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	json_decref(told);
 	return status;

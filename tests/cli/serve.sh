@@ -6,7 +6,7 @@
 # request without its key, role, host or origin is answered; if a key, a body or an id stands in the
 # log; if a completion depends on those beside it; if a server does not end in order, or leaves its
 # socket behind, or takes a user's file for one; if it listens for others without TLS and keys; if a
-# key that others can read is used, or a file of keys is harmed; if infer cannot use it; if a text is
+# key that others can read is used, or a file of keys is harmed; if a renewed certificate is not shown, ends a connection, or is taken though it will not do; if infer cannot use it; if a text is
 # not of its schema or grammar, or one that nobody can follow is followed.
 wire=$(dirname "$(realpath "$0")")/../serve/wire.py
 # shellcheck source=/dev/null
@@ -302,6 +302,18 @@ except (ssl.SSLError, ConnectionError):
 END
 	kill -TERM "$pid"
 	ended 0 tls
+	# A certificate that is renewed.
+	for name in one two; do
+		openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.pem -days 2 2>/dev/null
+	done
+	cp one.pem now.pem && cp one.key now.key && chmod 600 now.key
+	begin renewed --listen 127.0.0.1:0 --tls-cert now.pem --tls-key now.key
+	try renewed "$port" "$pid"
+	kill -TERM "$pid"
+	wait "$pid" || fail "the server renewed: $(tail -3 renewed.log)"
+	[ "$(grep -c 'the certificate stays as it was: ' renewed.log)" = 4 ] || fail "a certificate that will not do is not told: $(cat renewed.log)"
+	says renewed.log 'stays as it was: certificate and key must be PEM and belong together$'
+	says renewed.log 'stays as it was: now.key: others may reach this key'
 	begin open --listen 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem --keys keys
 	# By the name that the server knows itself by, over TLS, without a key.
 	healthy 0 --listen "0.0.0.0:$port" --tls-cert cert.pem

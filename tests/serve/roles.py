@@ -122,7 +122,14 @@ def case_admin():
     server.error('DELETE', '/v1/keys/new', 404, 'not_found', key=root)
     server.json('GET', '/v1/jobs', 200, key=keys['bob'])
     check([line.split()[0] for line in open('keys')] == ['root', 'bob'], 'the file of keys')
-    changes = [(e['event'], e['subject'], e['may'], e['key'], e['role']) for e in entries('key_add')[2:] + entries('key_remove')]
+    # What somebody did in the file is not said to be the admin's, who had it read.
+    make_key('eve', 'use')
+    server.json('POST', '/v1/keys', 201, {'id': 'late', 'role': 'use'}, key=root)
+    server.json('DELETE', '/v1/keys/late', 204, key=root)
+    late = [(e['subject'], e['key']) for e in entries('key_add')[3:]]
+    check(sorted(late) == [('eve', None), ('late', 'root')], f'{late}')
+    keep_lines(lambda name: name != 'eve')
+    changes = [(e['event'], e['subject'], e['may'], e['key'], e['role']) for e in entries('key_add')[2:3] + entries('key_remove')[:1]]
     check(changes == [('key_add', 'new', 'use notes', 'root', 'admin'), ('key_remove', 'new', None, 'root', 'admin')], f'{changes}')
     server.stop()
     for key in (new, root):

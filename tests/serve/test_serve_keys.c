@@ -197,6 +197,25 @@ static void wrong_keys_hold_up_no_right_one(void **state) {
 	keys_free(&keys);
 }
 
+/* A change of the file leaves alone whose key has not changed. */
+static void keys_that_stay_are_not_hashed_again(void **state) {
+	(void)state;
+	struct keys_holder holder;
+	open_keys(LINE("use", "1") "bob use " crypto_pwhash_STRPREFIX "2\n");
+	assert_true(keys_verify(keys, TOKEN, &holder) && keys_verify(keys, "bob.secret", &holder));
+	next_lines = "new use " crypto_pwhash_STRPREFIX "3\nbob officer " crypto_pwhash_STRPREFIX
+	             "2\n" LINE("use", "1");
+	change_lines();
+	assert_true(keys_recall(keys, TOKEN, &holder) && !strcmp(holder.id, "ann"));
+	assert_true(keys_recall(keys, "bob.secret", &holder) && !strcmp(holder.id, "bob"));
+	assert_int_equal(holder.role, HTTP_OFFICER);
+	// Another key of the same ID, and one that is gone.
+	next_lines = LINE("use", "4");
+	change_lines();
+	assert_false(keys_recall(keys, TOKEN, &holder) || keys_recall(keys, "bob.secret", &holder));
+	keys_free(&keys);
+}
+
 static void a_key_is_asked_once_more_when_its_request_is_known(void **state) {
 	(void)state;
 	const struct sockaddr_in address = start_server(HTTP_AT_ONCE);
@@ -225,6 +244,7 @@ static int remove_keys(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_secret_is_of_the_line_it_was_checked_against),
+	    cmocka_unit_test(keys_that_stay_are_not_hashed_again),
 	    cmocka_unit_test(a_key_is_asked_once_more_when_its_request_is_known),
 	    cmocka_unit_test(wrong_keys_hold_up_no_right_one),
 	};

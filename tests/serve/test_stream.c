@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/http/stream.h with an invented libmicrohttpd and clock. It fails if bytes are lost or
 // doubled, or a sender waits for a slow receiver. It fails if a stream that is full for 30 s goes
-// on, or a silent one gets no keep-alive. It fails if a connection sleeps although there are bytes.
+// on, or a silent one gets no keep-alive. It fails if a connection sleeps although there are bytes,
+// or for a receiver who has left.
 // It fails if one owner frees the other's stream.
 #include "serve/http/http_exchange.h"
 #include "serve/http/stream.h"
@@ -9,6 +10,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -51,7 +54,7 @@ static void open_bench(struct bench *b) {
 	mhd.resume = note_resumed;
 	mhd.from_callback = note_reader;
 	suspended = 0;
-	*b = (struct bench){.streams = streams_new()};
+	*b = (struct bench){.streams = streams_new(), .watched.socket = -1};
 	assert_non_null(b->streams);
 	b->stream = stream_open(b->streams, NULL, &b->watched);
 	assert_non_null(b->stream);
@@ -122,6 +125,32 @@ static void test_sleep(void **state) {
 	streams_free(&b.streams);
 }
 
+/* Whoever has left gives the place back before the next keep-alive, whatever was sent with it. */
+static void test_left(void **state) {
+	struct bench b;
+	char taken[100];
+	int wire[2];
+	(void)state;
+	open_bench(&b);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
+	b.watched.socket = wire[0];
+	assert_int_equal(reader(read_from, 0, taken, sizeof taken), 0);
+	now += HTTP_LEFT_S + 1;
+	streams_tick(b.streams);
+	assert_int_equal(suspended, 1);
+	assert_int_equal(write(wire[1], "bye", 3), 3);
+	(void)close(wire[1]);
+	streams_tick(b.streams);
+	assert_int_equal(suspended, 0);
+	assert_int_equal(reader(read_from, 0, taken, sizeof taken),
+	                 MHD_CONTENT_READER_END_OF_STREAM);
+	assert_int_equal(http_stream_send(b.stream, "a", 1), HTTP_GONE);
+	http_stream_end(b.stream);
+	stream_leave(b.stream);
+	(void)close(wire[0]);
+	streams_free(&b.streams);
+}
+
 static void test_full(void **state) {
 	struct bench b;
 	char taken[100];
@@ -174,9 +203,8 @@ static void test_most(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_bytes_pass),
-	    cmocka_unit_test(test_sleep),
-	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_bytes_pass), cmocka_unit_test(test_sleep),
+	    cmocka_unit_test(test_left),       cmocka_unit_test(test_full),
 	    cmocka_unit_test(test_most),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,6 +372,27 @@ def case_killed():
     check(len(answered) > 4 * rounds, f'only {len(answered)} steps in {rounds} rounds')
 
 
+def case_named():
+    """A job that ran when the server was killed is told with its charge, whatever the command had done by then."""
+    make_ledger()
+    for turn, failure in enumerate(('', 'cancelling')):
+        server = Server()
+        name = server.queue(PLAN, f'{turn}', 12)
+        server.wait(name)
+        server.stop()
+        charged = json.loads(runs()[-1])['run']
+        check(told('end')[-1]['run'] == charged, 'the charge has another name')
+        # As if the kill had come when the output was in place and nobody had noticed.
+        listed = sqlite3.connect('state/jobs.db', isolation_level=None)
+        listed.execute("UPDATE job SET state = 'running', run = '', failure = ? WHERE id = ?", (failure, name))
+        listed.close()
+        server = Server()
+        wait_until(lambda turn=turn: len(told('end')) == 2 * turn + 2, 'its end is not told')
+        server.stop()
+        end = told('end')[-1]
+        check((end['run'], end['status']) == (charged, 'cancelled' if failure else 'done'), f'{end} lacks {charged}')
+
+
 def case_full():
     """A full disk refuses what cannot be told, and then tells it once. Needs a small file system."""
     os.mkdir('small')

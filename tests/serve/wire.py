@@ -12,8 +12,12 @@ import json
 import os
 import random
 import re
+import resource
 import select
+import shutil
+import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -274,10 +278,12 @@ def case_mutants():
 def case_slow():
     """Clients that send a byte now and then, or a body that never ends, are shut out after 10
     seconds; meanwhile others are answered. One address may not take all connections. By night nearly
-    all connections that there are (600) are slow ones."""
+    all connections that there are (1,280) are slow ones."""
     began = time.time()
     slow = []
-    many = 550 if "CUTTLE_TEST_NIGHTLY" in os.environ else 120
+    many = 1150 if "CUTTLE_TEST_NIGHTLY" in os.environ else 120
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, files[1]), files[1]))
     for number in range(many):
         sock = connect(f"127.0.0.{2 + number % (many // 15)}")
         sock.sendall(get(b"/health")[:30] if number % 2 else post(b"/v1/completions", b"x" * 100)[:-50])
@@ -717,6 +723,69 @@ def case_gone():
     answer(post(b"/v1/completions", {"prompt": "a", "max_tokens": 2}))
     if time.time() - began > 5:
         fail("who left is still served")
+
+
+def shown(context):
+    """The name in the certificate that a new connection is shown."""
+    with context.wrap_socket(connect()) as sock:
+        return re.search(rb"\x0c\x03(one|two)", sock.getpeercert(True)).group(1).decode()
+
+
+def case_renewed():
+    """now.pem and now.key change under the server: SIGHUP has it show the new ones, and loses no connection; a pair that will not do is not taken."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def put(certificate, key, wanted, mode=0o600):
+        for name, source in (("now.pem", certificate), ("now.key", key)):
+            shutil.copy(source, name)
+        os.chmod("now.key", mode)
+        os.kill(PID, signal.SIGHUP)
+        # A signal has no answer: it has been taken when the certificate is the new one, or after a while.
+        for _ in range(100 if shown(context) != wanted else 10):
+            time.sleep(0.02)
+            if shown(context) == wanted != before:
+                break
+        if shown(context) != wanted:
+            fail(f"{certificate} and {key}: {shown(context)} is shown instead of {wanted}")
+
+    before = shown(context)
+    if before != "one":
+        fail(f"{before} is shown")
+    kept = context.wrap_socket(connect())
+    # A handshake that has seen the old certificate, and ends after the change.
+    read, written = ssl.MemoryBIO(), ssl.MemoryBIO()
+    half, wire = context.wrap_bio(read, written), connect()
+    try:
+        half.do_handshake()
+    except ssl.SSLWantReadError:
+        wire.sendall(written.read())
+    time.sleep(0.1)
+    put("two.pem", "two.key", "two")
+    before = "two"
+    while True:
+        try:
+            half.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            if written.pending:
+                wire.sendall(written.read())
+            read.write(wire.recv(65536))
+    half.write(get(b"/health"))
+    wire.sendall(written.read())
+    if not wire.recv(1000):
+        fail("a handshake under way is lost")
+    open("broken.pem", "w").write("-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n")
+    put("broken.pem", "two.key", "two")
+    put("one.pem", "two.key", "two")  # one of two files was written
+    put("tiny.gguf", "two.key", "two")
+    put("one.pem", "one.key", "two", 0o644)
+    kept.sendall(get(b"/health"))
+    data = kept.recv(1000)
+    if not data.startswith(b"HTTP/1.1 200 "):
+        fail(f"a connection ends when the certificate changes: {data!r}")
+    before = "two"
+    put("one.pem", "one.key", "one")
 
 
 def case_stop():
