@@ -144,6 +144,7 @@ const char *jobs_ready(const struct jobs *jobs, json_t *parts) {
 		bool good;
 	} looks[] = {
 	    {"ledger", "missing", "no_ledger", has_ledger(jobs->options.ledger)},
+	    {"ledger_entries", "missing", "ledger_restored", !jobs->lacks},
 	    {"model", "missing", "no_model", access(jobs->options.model, R_OK) == 0},
 	    {"disk", "full", "disk_full", has_room(jobs->options.state)},
 	    {"trail", "not_written", "no_trail", !jobs->stuck},
