@@ -74,8 +74,8 @@ struct jobs_caller;
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
                                   const struct jobs_caller *caller, struct cuttle_error *error);
 /* Whether private jobs can be served: NULL, or "no_ledger", "ledger_restored", "no_model",
- * "disk_full" or "no_trail". Adds the members ledger, ledger_entries, model, disk and trail to
- * `parts`. It never waits. */
+ * "disk_full" or "no_trail". Adds the members ledger, model, disk and trail to `parts`. It
+ * never waits. */
 const char *jobs_ready(const struct jobs *jobs, json_t *parts);
 
 /* Who asks. */

@@ -18,8 +18,8 @@ struct naming {
 	json_t *runs;    /* a run's name to what is told of it; owned */
 };
 
-static enum cuttle_status add_run(struct naming *naming, const char *run, const char *id,
-                                  const char *dataset, const char *owner, json_t *charge) {
+static enum cuttle_status add_lost_run(struct naming *naming, const char *run, const char *id,
+                                       const char *dataset, const char *owner, json_t *charge) {
 	json_t *told =
 	    json_pack("{s:s,s:s,s:s,s:o,s:O?}", "run", run, "job", id, "dataset", dataset, "owner",
 	              json_stringn(owner, strcspn(owner, "#")), "charge", charge);
@@ -52,8 +52,8 @@ static enum cuttle_status name_by_trail(void *user, const json_t *entry) {
 	if (!strcmp(event, "start") && json_object_set(naming->charges, id, charge) != 0)
 		return CUTTLE_NOMEM;
 	if (strcmp(event, "end") != 0 || !*run) return CUTTLE_OK;
-	return add_run(naming, run, id, word_of(entry, "dataset"), word_of(entry, "owner"),
-	               json_object_get(naming->charges, id));
+	return add_lost_run(naming, run, id, word_of(entry, "dataset"), word_of(entry, "owner"),
+	                    json_object_get(naming->charges, id));
 }
 
 /* The trail has no run of a job that has not ended, and none at all where it was put back, too. */
@@ -67,13 +67,13 @@ static enum cuttle_status name_by_list(void *user, const struct store_job *row) 
 	const enum cuttle_status status =
 	    json_is_true(json_object_get(spec, "charge_lost"))
 	        ? CUTTLE_OK
-	        : add_run(naming, run, row->id, row->dataset, row->owner,
-	                  json_object_get(json_object_get(spec, "quote"), "charge"));
+	        : add_lost_run(naming, run, row->id, row->dataset, row->owner,
+	                       json_object_get(json_object_get(spec, "quote"), "charge"));
 	json_decref(spec);
 	return status;
 }
 
-static enum cuttle_status take_run(void *user, const struct chain_entry *entry) {
+static enum cuttle_status take_known_run(void *user, const struct chain_entry *entry) {
 	(void)json_object_del(user, entry->run);
 	return CUTTLE_OK;
 }
@@ -93,7 +93,7 @@ static enum cuttle_status name_runs(struct jobs *jobs, json_t **runs, struct cut
 	if (!status) status = trail_each(jobs->trail_path, name_by_trail, &naming, error);
 	if (!status) status = ledger_open(jobs->options.ledger, &ledger, error);
 	if (!status) {
-		status = ledger_walk(ledger, NULL, take_run, naming.runs, error);
+		status = ledger_walk(ledger, NULL, take_known_run, naming.runs, error);
 		ledger_close(&ledger);
 	}
 	json_decref(naming.charges);
@@ -206,9 +206,9 @@ static enum cuttle_status tell_lost(struct jobs *jobs, const struct jobs_caller 
 }
 
 /* Takes the ledger as it was looked at. *done is false where somebody else has just done so. */
-static enum cuttle_status take_ledger(struct jobs *jobs, const struct jobs_caller *caller,
-                                      const struct charges_gap *gap, json_t *runs, bool *done,
-                                      struct cuttle_error *error) {
+static enum cuttle_status take_restored(struct jobs *jobs, const struct jobs_caller *caller,
+                                        const struct charges_gap *gap, json_t *runs, bool *done,
+                                        struct cuttle_error *error) {
 	(void)pthread_mutex_lock(&jobs->lock);
 	*done = jobs->confirmed == gap->confirmed;
 	enum cuttle_status status = *done ? tell_lost(jobs, caller, gap, runs, error) : CUTTLE_OK;
@@ -234,7 +234,7 @@ enum cuttle_status jobs_gap_open(struct jobs *jobs, struct cuttle_error *error) 
 		jobs_charges_keep(jobs, &gap);
 	} else if (jobs->options.restored) {
 		status = name_runs(jobs, &runs, error);
-		if (!status) status = take_ledger(jobs, NULL, &gap, runs, &done, error);
+		if (!status) status = take_restored(jobs, NULL, &gap, runs, &done, error);
 	} else {
 		fprintf(
 		    stderr,
@@ -308,7 +308,7 @@ bool jobs_gap_confirm(struct jobs *jobs, const struct jobs_caller *caller, const
 	if (runs && (!name_gap(&gap, now) || strcmp(now, name) != 0))
 		good = jobs_refuse(fault, 412, "not_as_approved", "gap",
 		                   "something else is missing now; look at it again");
-	else if (runs) status = take_ledger(jobs, caller, &gap, runs, &done, &error);
+	else if (runs) status = take_restored(jobs, caller, &gap, runs, &done, &error);
 	if (good && status) good = jobs_refuse_status(fault, status, &error);
 	else if (good && !done)
 		good = jobs_refuse(fault, 409, "no_gap", "", "the ledger lacks nothing");

@@ -150,7 +150,7 @@ static void answer_trail(void *user, const struct http_call *call, struct http_r
 }
 
 /* The value of a query as a number above 0; `none` where it is absent, -1 where it is another. */
-static int64_t read_number(const struct http_call *call, const char *name, int64_t none) {
+static int64_t read_trail_place(const struct http_call *call, const char *name, int64_t none) {
 	const char *text = http_query(call, name);
 	if (!text) return none;
 	const bool digits = *text && strspn(text, "0123456789") == strlen(text);
@@ -158,7 +158,7 @@ static int64_t read_number(const struct http_call *call, const char *name, int64
 }
 
 /* The value of a query as a word of the trail; NULL where it is absent. False: it is none. */
-static bool read_word(const struct http_call *call, const char *name, const char **word) {
+static bool read_trail_word(const struct http_call *call, const char *name, const char **word) {
 	*word = http_query(call, name);
 	return !*word || (**word && strlen(*word) <= HTTP_ID_MOST &&
 	                  strspn(*word, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(*word));
@@ -166,16 +166,16 @@ static bool read_word(const struct http_call *call, const char *name, const char
 
 static void answer_trail_page(void *user, const struct http_call *call, struct http_reply *reply) {
 	const struct jobs_caller caller = get_caller(call);
-	const int64_t before = read_number(call, "before", 0),
-	              limit = read_number(call, "limit", 50);
+	const int64_t before = read_trail_place(call, "before", 0),
+	              limit = read_trail_place(call, "limit", 50);
 	struct trail_query query = {.before = before, .limit = (size_t)limit};
 	struct jobs_fault fault;
 	json_t *document;
-	const char *wrong = before < 0                                ? "before"
-	                    : limit < 0 || limit > TRAIL_PAGE         ? "limit"
-	                    : !read_word(call, "event", &query.event) ? "event"
-	                    : !read_word(call, "job", &query.job)     ? "job"
-	                                                              : NULL;
+	const char *wrong = before < 0                                      ? "before"
+	                    : limit < 0 || limit > TRAIL_PAGE               ? "limit"
+	                    : !read_trail_word(call, "event", &query.event) ? "event"
+	                    : !read_trail_word(call, "job", &query.job)     ? "job"
+	                                                                    : NULL;
 	const bool good = wrong ? jobs_refuse(&fault, 400, "invalid_value", wrong,
 	                                      "%s is none of the trail's", wrong)
 	                        : jobs_trail_page(user, &caller, &query, &document, &fault);

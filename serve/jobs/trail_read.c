@@ -36,8 +36,8 @@ static enum cuttle_status take_line(const char *line, size_t size, const struct 
 
 /* Takes lines of a block from its end on, and tells by *at where the first of them begins. `first`:
  * the block begins with a line, and not within one. */
-static enum cuttle_status take_lines(const char *block, size_t *at, bool first,
-                                     const struct trail_query *query, json_t *data) {
+static enum cuttle_status take_trail_lines(const char *block, size_t *at, bool first,
+                                           const struct trail_query *query, json_t *data) {
 	enum cuttle_status status = CUTTLE_OK;
 	while (!status && *at && json_array_size(data) < query->limit) {
 		const char *const before = memrchr(block, '\n', *at - 1);
@@ -50,8 +50,8 @@ static enum cuttle_status take_lines(const char *block, size_t *at, bool first,
 }
 
 /* Fills `data`, and moves *end to where the next page ends. */
-static enum cuttle_status read_page(int file, off_t *end, const struct trail_query *query,
-                                    json_t *data, struct cuttle_error *error) {
+static enum cuttle_status read_trail_page(int file, off_t *end, const struct trail_query *query,
+                                          json_t *data, struct cuttle_error *error) {
 	size_t room = BLOCK_LEAST;
 	char *block = malloc(room);
 	const off_t least = *end > LOOKED_MOST ? *end - LOOKED_MOST : 0;
@@ -64,7 +64,7 @@ static enum cuttle_status read_page(int file, off_t *end, const struct trail_que
 		} else if (block[size - 1] != '\n') {
 			status = io_fail(error, CUTTLE_USAGE, "no entry begins there");
 		} else {
-			status = take_lines(block, &at, (off_t)size == *end, query, data);
+			status = take_trail_lines(block, &at, (off_t)size == *end, query, data);
 			if (at == size) {
 				free(block);
 				block = malloc(room *= 2);
@@ -85,7 +85,7 @@ enum cuttle_status trail_page(int file, off_t size, const struct trail_query *qu
 	*page = NULL;
 	if (!status && (end < 0 || end > size))
 		status = io_fail(error, CUTTLE_USAGE, "no entry begins there");
-	if (!status) status = read_page(file, &end, query, data, error);
+	if (!status) status = read_trail_page(file, &end, query, data, error);
 	if (!status)
 		*page = json_pack("{s:s,s:O,s:o}", "object", "list", "data", data, "next",
 		                  end ? json_integer((json_int_t)end) : json_null());

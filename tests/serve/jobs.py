@@ -518,7 +518,7 @@ def held(*more):
     gap = server.json('GET', '/v1/ledger/gap', 200)
     check(gap['held'] is True and len(gap['gap']) == 64, f'nothing is missed: {gap}')
     ready = server.json('GET', '/ready', 503)
-    check((ready['status'], ready['ledger_entries']) == ('ledger_restored', 'missing'), f'{ready}')
+    check((ready['status'], ready['ledger']) == ('ledger_restored', 'restored'), f'{ready}')
     server.stop()
     return gap
 
