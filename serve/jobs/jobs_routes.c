@@ -170,7 +170,7 @@ static void answer_trail_page(void *user, const struct http_call *call, struct h
 	              limit = read_trail_place(call, "limit", 50);
 	struct trail_query query = {.before = before, .limit = (size_t)limit};
 	struct jobs_fault fault;
-	json_t *document;
+	json_t *document = NULL;
 	const char *wrong = before < 0                                      ? "before"
 	                    : limit < 0 || limit > TRAIL_PAGE               ? "limit"
 	                    : !read_trail_word(call, "event", &query.event) ? "event"
