@@ -166,12 +166,13 @@ static json_t *draw_case(const struct vocab *vocab, const char *path, struct pro
 	struct cuttle_grammar *grammar;
 	struct automaton *automaton;
 	struct mask *mask;
+	struct trie *trie = trie_new(vocab);
 	char *source = whole_file(path, &size);
 	const bool schema = has_ending(path, ".schema.json");
 	char *gbnf = schema ? grammar_of_schema(source, size) : strdup(source);
-	if (cuttle_grammar_read(gbnf, strlen(gbnf), &grammar, &error) ||
+	if (!trie || cuttle_grammar_read(gbnf, strlen(gbnf), &grammar, &error) ||
 	    automaton_new(grammar, 0, &automaton, &error) || mask_check(automaton, vocab, &error) ||
-	    mask_new(automaton, vocab, 0, &mask, &error))
+	    mask_new(automaton, vocab, trie, 0, &mask, &error))
 		stop_masks(error.message);
 	json_t *texts = json_array();
 	for (size_t i = 0; i < TEXTS; i++)
@@ -180,6 +181,7 @@ static json_t *draw_case(const struct vocab *vocab, const char *path, struct pro
 	json_t *drawn = json_pack("{ss%ssss?so}", "name", name, strcspn(name, "."), "gbnf", gbnf,
 	                          "schema", schema ? source : NULL, "texts", texts);
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
 	free(source);
@@ -250,7 +252,7 @@ static void follow_texts(const json_t *texts, struct automaton *automaton, struc
 	}
 }
 
-static json_t *time_case(const struct vocab *vocab, const json_t *drawn) {
+static json_t *time_case(const struct vocab *vocab, const struct trie *trie, const json_t *drawn) {
 	const char *source = json_string_value(json_object_get(drawn, "schema"));
 	const char *gbnf = json_string_value(json_object_get(drawn, "gbnf"));
 	const json_t *texts = json_object_get(drawn, "texts");
@@ -267,7 +269,7 @@ static json_t *time_case(const struct vocab *vocab, const json_t *drawn) {
 	    automaton_new(grammar, 0, &automaton, &error))
 		stop_masks(error.message);
 	const double middle = clock_us();
-	if (mask_new(automaton, vocab, 0, &mask, &error)) stop_masks(error.message);
+	if (mask_new(automaton, vocab, trie, 0, &mask, &error)) stop_masks(error.message);
 	const double end = clock_us();
 	follow_texts(texts, automaton, mask, first, step, &allowed);
 	follow_texts(texts, automaton, mask, again, step_again, &allowed);
@@ -289,9 +291,14 @@ static void time_cases(const struct vocab *vocab, const char *path) {
 		const double begin = clock_us(), took = clock_us() - begin;
 		if (took < call) call = took;
 	}
+	const double begin = clock_us();
+	struct trie *trie = trie_new(vocab);
+	const double end = clock_us();
+	if (!trie) stop_masks("out of memory");
 	json_array_foreach(json_object_get(drawn, "cases"), i, one)
-	    json_array_append_new(out, time_case(vocab, one));
-	out = json_pack("{sfso}", "call", call, "cases", out);
+	    json_array_append_new(out, time_case(vocab, trie, one));
+	trie_free(trie);
+	out = json_pack("{sfsfso}", "call", call, "vocabulary", end - begin, "cases", out);
 	json_dumpf(out, stdout, JSON_COMPACT | JSON_REAL_PRECISION(7));
 	json_decref(out);
 	json_decref(drawn);

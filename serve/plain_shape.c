@@ -141,7 +141,7 @@ struct plain_follow {
 };
 
 struct plain_shapes {
-	const struct cuttle_slots *slots;
+	struct cuttle_slots *slots;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t wake;  /* a use has ended, or nobody is to wait */
 	struct plain_follow all[PLAIN_SHAPES];
@@ -150,7 +150,7 @@ struct plain_shapes {
 	bool stopping;
 };
 
-struct plain_shapes *plain_shapes_new(const struct cuttle_slots *slots) {
+struct plain_shapes *plain_shapes_new(struct cuttle_slots *slots) {
 	struct plain_shapes *shapes = calloc(1, sizeof *shapes);
 	if (!shapes) return NULL;
 	shapes->slots = slots;

@@ -35,7 +35,7 @@ struct plain_shapes;
 struct plain_follow; /* a compiled one, in use */
 
 /* The slots must outlive it. NULL: out of memory. */
-struct plain_shapes *plain_shapes_new(const struct cuttle_slots *slots);
+struct plain_shapes *plain_shapes_new(struct cuttle_slots *slots);
 /* None is in use any more. NULL is fine. */
 void plain_shapes_free(struct plain_shapes *shapes);
 

@@ -183,6 +183,10 @@ static enum cuttle_status make_evidence(const struct report_values *values,
 
 /* What cannot be said together, in words; NULL = nothing. */
 static const char *find_conflict(const struct report_values *values) {
+	for (size_t i = 0; i < values->request.file_count; i++)
+		if (!strcmp(values->request.files[i], "-"))
+			return "a report names its files and reads them twice: give files, and no "
+			       "standard input (-)";
 	if (!values->evidence)
 		return values->with_private
 		           ? "--private is for a folder: say --evidence FOLDER, too"

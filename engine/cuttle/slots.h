@@ -41,10 +41,11 @@ struct cuttle_slots_grammar;
 
 /* Makes it of a public grammar, which must outlive it. It serves all slots of these, one after the
  * other or at once, and what it learns of the grammar for one text it knows for the next. Its
- * memory is bounded: 32 MiB, and some 60 bytes for each byte of the vocabulary. It may be called
- * while another thread steps. MODEL: the grammar wants a byte that the vocabulary lacks. NOMEM. */
+ * memory is bounded: 32 MiB, and a few bits for each token. The first one also makes what all of
+ * these slots share, some 10 bytes for each byte of the vocabulary. It may be called while another
+ * thread steps. MODEL: the grammar wants a byte that the vocabulary lacks. NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
-cuttle_slots_grammar_make(const struct cuttle_slots *slots, const struct cuttle_grammar *grammar,
+cuttle_slots_grammar_make(struct cuttle_slots *slots, const struct cuttle_grammar *grammar,
                           struct cuttle_slots_grammar **out, struct cuttle_error *error);
 /* No slot has it any more. Sets the handle to NULL; NULL is fine. */
 CUTTLE_API void cuttle_slots_grammar_free(struct cuttle_slots_grammar **grammar);

@@ -36,7 +36,7 @@ struct mask_entry {
 
 struct mask {
 	struct automaton *automaton;
-	struct trie trie;
+	const struct trie *trie;
 	size_t size;    /* tokens of the vocabulary */
 	size_t words;   /* of 64 tokens */
 	uint64_t *ends; /* [words] tokens that end a text */
@@ -58,7 +58,7 @@ static bool make_entries(struct mask *mask, size_t bytes) {
 	const size_t each = mask->words * sizeof *mask->ends + sizeof *mask->entries;
 	mask->entry_room = (bytes ? bytes : MASK_BYTES) / each;
 	// An answer may need an entry for each part.
-	const size_t least = (MASK_VALID + 1) * mask->trie.part_count;
+	const size_t least = (MASK_VALID + 1) * mask->trie->part_count;
 	if (mask->entry_room < least) mask->entry_room = least;
 	if (mask->entry_room > 1 << 16) mask->entry_room = 1 << 16;
 	mask->table_room = 1 << 16;
@@ -74,25 +74,26 @@ static bool make_mask(struct mask *mask, const struct vocab *vocab, size_t bytes
 	mask->size = vocab_size(vocab);
 	mask->words = (mask->size + 63) / 64;
 	mask->ends = calloc(mask->words + 1, sizeof *mask->ends);
-	if (!mask->ends || !trie_make(&mask->trie, vocab, automaton_classes(mask->automaton)))
-		return false;
+	if (!mask->ends) return false;
 	for (size_t id = 0; id < mask->size; id++) {
 		if (!vocab_ends_text(vocab, (int32_t)id)) continue;
 		mask->ends[id / 64] |= 1ull << id % 64;
 		mask->end_count++;
 	}
-	mask->path = calloc(mask->trie.longest + 3, sizeof *mask->path);
-	mask->rows = calloc(mask->trie.longest + 1, sizeof *mask->rows);
+	mask->path = calloc(mask->trie->longest + 3, sizeof *mask->path);
+	mask->rows = calloc(mask->trie->longest + 1, sizeof *mask->rows);
 	mask->within.bits = malloc((mask->words + 1) * sizeof *mask->within.bits);
 	return mask->path && mask->rows && mask->within.bits && make_entries(mask, bytes);
 }
 
-enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab, size_t bytes,
-                            struct mask **mask, struct cuttle_error *error) {
-	REQUIRE(automaton && vocab && mask);
+enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab,
+                            const struct trie *trie, size_t bytes, struct mask **mask,
+                            struct cuttle_error *error) {
+	REQUIRE(automaton && vocab && trie && mask);
 	*mask = calloc(1, sizeof **mask);
 	if (*mask) {
 		(*mask)->automaton = automaton;
+		(*mask)->trie = trie;
 		if (make_mask(*mask, vocab, bytes)) return CUTTLE_OK;
 	}
 	mask_free(mask);
@@ -108,7 +109,6 @@ void mask_free(struct mask **mask) {
 		automaton_release(m->automaton, m->entries[i].state);
 		free(m->entries[i].bits);
 	}
-	trie_free(&m->trie);
 	free(m->ends);
 	free(m->within.bits);
 	free(m->path);
@@ -150,7 +150,7 @@ static uint32_t step_anew(struct mask *mask, const struct trie_node *node, const
 	const uint32_t next = automaton_step(mask->automaton, mask->path[depth - 1], node->byte);
 	if (!automaton_full(mask->automaton)) return next;
 	memset(mask->path + depth + 3, 0,
-	       (mask->trie.longest - depth) * sizeof *mask->path); // of other bytes, and forgotten
+	       (mask->trie->longest - depth) * sizeof *mask->path); // of other bytes, and forgotten
 	mask->path[depth] = next;
 	mask->path[depth + 1] = keep[0];
 	mask->path[depth + 2] = keep[1];
@@ -169,6 +169,17 @@ static bool may_go(const struct automaton *automaton, enum walk_kind kind, uint3
 	       automaton_distance(automaton, next) < automaton_distance(automaton, before);
 }
 
+static inline void set_bit(uint64_t *bits, int32_t id, bool set) {
+	bits[(uint32_t)id / 64] |= (uint64_t)set << (uint32_t)id % 64;
+}
+
+/* The other tokens with the bytes of this one. Returns how many they are. */
+static uint32_t set_others(const struct trie *trie, int32_t id, uint64_t *bits) {
+	uint32_t found = 0;
+	for (; (id = trie->same[id]) >= 0; found++) set_bit(bits, id, true);
+	return found;
+}
+
 /* Sets the bits of a part's tokens below `state`: with WALK_WITHIN of those with at most `most`
  * bytes to the end behind them, with WALK_CLOSING of those on a shortest way alone. Returns how
  * many. It is in line so that WALK_ALL asks nothing at a node. */
@@ -176,17 +187,17 @@ static inline __attribute__((always_inline)) uint32_t
 walk_part(struct mask *mask, const struct trie_part *part, uint32_t state, enum walk_kind kind,
           uint64_t most, const uint32_t keep[2], uint64_t *bits) {
 	struct automaton *automaton = mask->automaton;
-	const struct trie_token *tokens = mask->trie.tokens;
 	const struct trie_node *nodes = part->nodes;
+	const uint8_t *classes = automaton_classes(automaton);
 	const uint32_t **rows = mask->rows;
 	uint32_t found = 0, *path = mask->path;
-	memset(path, 0, (mask->trie.longest + 3) * sizeof *path);
+	memset(path, 0, (mask->trie->longest + 3) * sizeof *path);
 	path[0] = state;
 	rows[0] = automaton_row(automaton, state);
 	for (size_t i = 0; i < part->count;) {
 		const struct trie_node *node = nodes + i;
 		const size_t depth = node->depth;
-		uint32_t next = rows[depth - 1][node->class];
+		uint32_t next = rows[depth - 1][classes[node->byte]];
 		if (next == AUTOMATON_UNKNOWN) {
 			next = step_anew(mask, node, keep);
 			if (automaton_failed(automaton)) break;
@@ -198,13 +209,10 @@ walk_part(struct mask *mask, const struct trie_part *part, uint32_t state, enum 
 		i++;
 		if (kind != WALK_WITHIN || automaton_distance(automaton, next) <= most) {
 			// Half of the nodes have a token, one of thousands has two.
-			const struct trie_token *token = tokens + node->first;
-			bits[(uint32_t)token->id / 64] |= (uint64_t)(node->count > 0)
-			                                  << (uint32_t)token->id % 64;
-			for (uint32_t j = 1; j < node->count; j++)
-				bits[(uint32_t)token[j].id / 64] |= 1ull
-				                                    << (uint32_t)token[j].id % 64;
-			found += node->count;
+			set_bit(bits, node->id, node->tokens != TRIE_NONE);
+			found += node->tokens != TRIE_NONE;
+			if (node->tokens == TRIE_SEVERAL)
+				found += set_others(mask->trie, node->id, bits);
 		}
 		if (path[depth] == next || node->end == i) continue; // known, or nothing below it
 		path[depth] = next;
@@ -216,7 +224,7 @@ walk_part(struct mask *mask, const struct trie_part *part, uint32_t state, enum 
 
 static uint32_t walk_tokens(struct mask *mask, size_t part, uint32_t state, enum walk_kind kind,
                             uint64_t most, const uint32_t keep[2], uint64_t *bits) {
-	const struct trie_part *at = mask->trie.parts + part;
+	const struct trie_part *at = mask->trie->parts + part;
 	switch (kind) {
 	case WALK_ALL:
 		return walk_part(mask, at, state, WALK_ALL, most, keep, bits);
@@ -332,14 +340,14 @@ static uint32_t entry_again(struct mask *mask, uint32_t state, uint32_t kind) {
 /* The state whose mask of the parts up to `part` serves for `state`, too. */
 static uint32_t shared_state(struct mask *mask, uint32_t state, size_t part, bool alone) {
 	return alone ? state
-	             : automaton_alike(mask->automaton, state, mask->trie.parts[part].longest + 1,
+	             : automaton_alike(mask->automaton, state, mask->trie->parts[part].longest + 1,
 	                               part);
 }
 
 /* The entry with the tokens of the parts up to `part`: what is known of those before is copied.
  * `alone`: of the state itself, since no other one may serve. NO_ENTRY: out of memory. */
 static uint32_t entry_of(struct mask *mask, uint32_t state, size_t part, bool alone) {
-	const uint32_t kind = (uint32_t)(alone ? mask->trie.part_count - 1 : part);
+	const uint32_t kind = (uint32_t)(alone ? mask->trie->part_count - 1 : part);
 	uint32_t number = entry_again(mask, shared_state(mask, state, part, alone), kind),
 	         before = 0;
 	if (number != NO_ENTRY) return number;
@@ -382,7 +390,7 @@ bool mask_tokens(struct mask *mask, uint32_t state, struct mask_answer *answer) 
 	REQUIRE(mask && answer && state);
 	automaton_tidy(mask->automaton, &state, 1);
 	const bool crowded = automaton_crowded(mask->automaton);
-	const size_t last = mask->trie.part_count - 1;
+	const size_t last = mask->trie->part_count - 1;
 	uint32_t number = entry_of(mask, state, last, crowded);
 	// A walk came to a set so large that the state itself must be asked.
 	if (!crowded && automaton_crowded(mask->automaton))
@@ -395,7 +403,7 @@ bool mask_within(struct mask *mask, uint32_t state, uint64_t most, struct mask_a
 	automaton_tidy(mask->automaton, &state, 1);
 	struct mask_entry *entry = &mask->within;
 	entry->state = state;
-	fill_entry(mask, entry, 0, mask->trie.part_count, WALK_WITHIN, most, state);
+	fill_entry(mask, entry, 0, mask->trie->part_count, WALK_WITHIN, most, state);
 	return answer_from(mask, entry, answer);
 }
 
@@ -406,7 +414,7 @@ bool mask_closing(struct mask *mask, uint32_t state, struct mask_answer *answer)
 	if (number == NO_ENTRY) {
 		number = entry_anew(mask, state, ENTRY_CLOSING);
 		if (number != NO_ENTRY)
-			fill_entry(mask, mask->entries + number, 0, mask->trie.part_count,
+			fill_entry(mask, mask->entries + number, 0, mask->trie->part_count,
 			           WALK_CLOSING, 0, state);
 	}
 	return answer_with(mask, number, answer);
@@ -417,7 +425,7 @@ uint32_t mask_step(struct mask *mask, uint32_t state, int32_t token) {
 	automaton_tidy(mask->automaton, &state, 1);
 	if (mask->ends[token / 64] >> token % 64 & 1)
 		return automaton_accepts(mask->automaton, state) ? state : AUTOMATON_DEAD;
-	const struct trie_token *bytes = mask->trie.by_id + token;
+	const struct trie_token *bytes = mask->trie->by_id + token;
 	if (!bytes->size) return AUTOMATON_DEAD;
-	return automaton_walk(mask->automaton, state, mask->trie.bytes + bytes->at, bytes->size);
+	return automaton_walk(mask->automaton, state, mask->trie->bytes + bytes->at, bytes->size);
 }

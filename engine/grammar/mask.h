@@ -2,7 +2,8 @@
 // mask.h: which tokens of a vocabulary may come next in a text of a grammar. No private data:
 // grammar, vocabulary and drawn tokens are public.
 //     mask_check(automaton, vocab, error);
-//     mask_new(automaton, vocab, 0, &mask, error);
+//     struct trie *trie = trie_new(vocab);              once for all grammars
+//     mask_new(automaton, vocab, trie, 0, &mask, error);
 //     uint32_t state = automaton_begin(automaton);
 //     struct mask_answer answer;
 //     mask_tokens(mask, state, &answer);
@@ -13,12 +14,12 @@
 // without bytes is allowed, and none that vocab_drawable refuses. States: each call here may forget
 // states that are not held, but never the one that it is given or returns, see automaton.h. Out of
 // memory is the only failure. One thread at a time may use a mask and its automaton. Both must
-// outlive no vocabulary.
+// outlive neither vocabulary nor trie.
 #ifndef CUTTLE_ENGINE_GRAMMAR_MASK_H
 #define CUTTLE_ENGINE_GRAMMAR_MASK_H
 
 #include "engine/grammar/automaton.h"
-#include "engine/text/vocab.h"
+#include "engine/grammar/trie.h"
 
 enum {
 	MASK_BYTES = 64 << 20, /* memory for masks of states that were seen */
@@ -36,10 +37,12 @@ struct mask_answer {
 	bool ends;            /* the text may end here: bits has all tokens that end a text */
 };
 
-/* `bytes`: memory for masks of seen states, 0 = MASK_BYTES; MASK_VALID of them are always kept. The
- * caller frees *mask before the automaton; it is NULL on failure. NOMEM. */
-enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab, size_t bytes,
-                            struct mask **mask, struct cuttle_error *error);
+/* `trie`: of this vocabulary. `bytes`: memory for masks of seen states, 0 = MASK_BYTES; MASK_VALID
+ * of them are always kept. The caller frees *mask before the automaton; it is NULL on failure.
+ * NOMEM. */
+enum cuttle_status mask_new(struct automaton *automaton, const struct vocab *vocab,
+                            const struct trie *trie, size_t bytes, struct mask **mask,
+                            struct cuttle_error *error);
 void mask_free(struct mask **mask);
 
 /* MODEL: the grammar cannot do without a byte that is no token of its own in the vocabulary; the

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // trie.h: the tokens of a vocabulary by their bytes, those with the same first bytes together. No
-// private data.
+// private data. It is made once for a vocabulary, and serves any number of masks and threads.
 // Example: of the tokens "a", "ab" and "b" the nodes are a (token "a", end 2), ab (token "ab", end
-// 2) and b (token "b", end 3): a node's subtree is what stands between it and its end.
-// Short, middle and long tokens are parts of their own: most states differ in what few long ones
-// do.
+// 2) and b (token "b", end 3): a node's subtree is what stands between it and its end. Short,
+// middle and long tokens are parts of their own: most states differ in what few long ones do.
 #ifndef CUTTLE_ENGINE_GRAMMAR_TRIE_H
 #define CUTTLE_ENGINE_GRAMMAR_TRIE_H
 
 #include "engine/text/vocab.h"
 
+enum trie_tokens { TRIE_NONE, TRIE_ONE, TRIE_SEVERAL };
+
+/* Small, since a mask reads all of them. */
 struct trie_node {
-	uint8_t byte;
-	uint8_t class;  /* of automaton_classes */
-	uint16_t depth; /* 1 for the first byte of a token */
 	uint32_t end;   /* the node behind its subtree */
-	uint32_t first; /* tokens[first .. first + count) have these bytes */
-	uint32_t count;
+	int32_t id;     /* a token with just these bytes; TRIE_NONE: 0 */
+	uint16_t depth; /* 1 for the first byte of a token */
+	uint8_t byte;
+	uint8_t tokens; /* enum trie_tokens: how many have just these bytes */
 };
 
 struct trie_token {
@@ -35,10 +36,9 @@ struct trie_part {
 
 struct trie {
 	struct trie_part parts[TRIE_PARTS];
-	size_t part_count;         /* 1 or more */
-	struct trie_token *tokens; /* sorted by bytes; without those of size 0 */
-	size_t token_count;
+	size_t part_count;        /* 1 or more */
 	struct trie_token *by_id; /* [vocab_size] */
+	int32_t *same;            /* [vocab_size] another token with the same bytes; -1 = no more */
 	char *bytes;
 	size_t longest; /* bytes of a token */
 };
@@ -46,9 +46,10 @@ struct trie {
 /* The bytes that a token adds to a text of a grammar, to[room] of them; 0: it is in none. */
 size_t trie_spell(const struct vocab *vocab, int32_t id, char *to, size_t room);
 
-/* Tokens that may be drawn and have bytes, but none that end a text. False: out of memory;
- * trie_free is due in any case. */
-bool trie_make(struct trie *trie, const struct vocab *vocab, const uint8_t classes[256]);
+/* Of the tokens that may be drawn and have bytes, but none that end a text. The caller frees it.
+ * NULL: out of memory. */
+struct trie *trie_new(const struct vocab *vocab);
+/* NULL is fine. */
 void trie_free(struct trie *trie);
 
 #endif

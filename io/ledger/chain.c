@@ -40,6 +40,8 @@ enum {
 	STILL_NAPS = 3000       /* naps in a row without a change before giving up */
 };
 
+enum { LENGTH_TRIES = 3 }; /* to see the file while nobody writes */
+
 static const char *const SCHEMA[] = {
     "CREATE TABLE secret(id INTEGER PRIMARY KEY CHECK(id = 1), key BLOB NOT NULL CHECK(length(key) "
     "= 32)) STRICT",
@@ -576,20 +578,32 @@ static enum cuttle_status check_pages(struct chain *chain, struct cuttle_error *
 	return status;
 }
 
-enum cuttle_status chain_check(struct chain *chain, struct cuttle_error *error) {
+/* The file has its full length only when all pages of the write-ahead log are in it. *known: none
+ * of it was kept from being emptied by another process, and none was added meanwhile. */
+static enum cuttle_status check_length(struct chain *chain, bool *known,
+                                       struct cuttle_error *error) {
 	struct stat state;
-	int64_t pages, busy;
-	enum cuttle_status status = check_pages(chain, error);
-	if (!status) status = check_schema(chain, error);
-	if (!status)
-		status = database_integer(&chain->database, "PRAGMA page_count", &pages, error);
-	// The file has its full length only when all pages of the write-ahead log are in it. `busy`
-	// is 1 where another process kept the log from being emptied.
+	int64_t pages = 0, pages_after = 0, busy = 1;
+	enum cuttle_status status =
+	    database_integer(&chain->database, "PRAGMA page_count", &pages, error);
 	if (!status)
 		status = database_integer(&chain->database, "PRAGMA wal_checkpoint(TRUNCATE)",
 		                          &busy, error);
-	if (!status && !busy &&
-	    (stat(chain->path, &state) != 0 || state.st_size != pages * PAGES_SIZE))
-		status = refuse_damaged_chain(chain, "its length is wrong", error);
+	const bool whole = stat(chain->path, &state) == 0 && state.st_size == pages * PAGES_SIZE;
+	if (!status)
+		status =
+		    database_integer(&chain->database, "PRAGMA page_count", &pages_after, error);
+	if (status) return status;
+	*known = !busy && pages == pages_after;
+	return *known && !whole ? refuse_damaged_chain(chain, "its length is wrong", error)
+	                        : CUTTLE_OK;
+}
+
+enum cuttle_status chain_check(struct chain *chain, struct cuttle_error *error) {
+	bool known = false;
+	enum cuttle_status status = check_pages(chain, error);
+	if (!status) status = check_schema(chain, error);
+	for (int tries = 0; !status && !known && tries < LENGTH_TRIES; tries++)
+		status = check_length(chain, &known, error);
 	return status;
 }

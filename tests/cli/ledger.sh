@@ -563,3 +563,13 @@ for i in 1 2 3 4; do echo "{\"text\":\"A note.\",\"who\":$i}"; done >refs.jsonl
 { echo text,who && for i in 1 2 3 4; do echo "A note.,$i"; done; } >words.csv
 exits 0 "${paid[@]}" -o n1.jsonl --ledger l --dataset numbers --unit-key who --records-per-unit all -q
 refused 3 "${paid[@]}" -i words.csv -o n2.jsonl --ledger l --dataset numbers --unit-key who --records-per-unit all -q
+
+# A ledger that others write is no damaged one. What stands behind its last page is damage.
+exits 0 ledger init --ledger busy --dataset d --rho-limit 10
+for _ in {1..40}; do "$CUTTLE" ledger reserve --ledger busy --dataset d --rho 0.001; done >/dev/null &
+pid=$!
+while kill -0 $pid 2>/dev/null; do exits 0 ledger verify --ledger busy; done
+wait $pid
+head -c 4096 /dev/zero >>busy
+refused 7 ledger verify --ledger busy
+says err 'its length is wrong'

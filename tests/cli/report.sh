@@ -281,6 +281,8 @@ unreported 4 'nowhere' $receipt nowhere
 exits 0 generate -i real.jsonl -o seeded.jsonl -e 1 -B 2 -N 4 -n 8 --kind note -q --lots off --insecure-seed 1
 unreported 4 'NOT PRIVATE' seeded.receipt.json
 refused 2 report
+refused 2 report - <$receipt
+says err 'give files, and no standard input'
 # An audit that contradicts is reported, and the exit code says so; it is not published.
 audit canary false null true >broken.json
 exits 7 report $receipt broken.json -o broken.html

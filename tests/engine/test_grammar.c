@@ -370,14 +370,24 @@ static int32_t draw_bit(const struct mask_answer *answer, uint64_t *random) {
 		if (answer->bits[id / 64] >> id % 64 & 1 && !left--) return id;
 }
 
+static struct mask *follow_with(struct automaton *automaton, const struct vocab *vocab,
+                                size_t bytes, struct trie **trie) {
+	struct mask *mask;
+	*trie = trie_new(vocab);
+	assert_non_null(*trie);
+	assert_int_equal(mask_new(automaton, vocab, *trie, bytes, &mask, NULL), CUTTLE_OK);
+	return mask;
+}
+
 /* Along a random text: each mask is right. The automaton may use so many bytes. */
 static void follow_text(const struct cuttle_grammar *grammar, const struct vocab *vocab,
                         size_t bytes, unsigned steps, bool closing, uint64_t random) {
 	struct automaton *automaton = follow_grammar(grammar, bytes),
 	                 *other = follow_grammar(grammar, 0);
+	struct trie *trie;
 	struct mask *mask;
 	struct mask_answer answer;
-	assert_int_equal(mask_new(automaton, vocab, 1, &mask, NULL), CUTTLE_OK);
+	mask = follow_with(automaton, vocab, 1, &trie);
 	assert_int_equal(mask_check(automaton, vocab, NULL), CUTTLE_OK);
 	uint32_t state = automaton_begin(automaton), same = automaton_begin(other);
 	automaton_hold(automaton, state);
@@ -411,6 +421,7 @@ static void follow_text(const struct cuttle_grammar *grammar, const struct vocab
 		                 automaton_distance(other, same));
 	}
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	automaton_free(&other);
 }
@@ -516,10 +527,11 @@ static void long_strings_share_a_mask(void **state) {
 	struct vocab *vocab = tiny_vocab();
 	struct cuttle_grammar *grammar = read_grammar("root ::= \"\\\"\" [^\"]{5,400} \"\\\"\"");
 	struct automaton *automaton = follow_grammar(grammar, 0);
+	struct trie *trie;
 	struct mask *mask;
 	struct mask_answer answer;
 	const uint64_t *shared = NULL;
-	assert_int_equal(mask_new(automaton, vocab, 0, &mask, NULL), CUTTLE_OK);
+	mask = follow_with(automaton, vocab, 0, &trie);
 	uint32_t at = automaton_step(automaton, automaton_begin(automaton), '"');
 	for (unsigned i = 0; i <= 400; i++) {
 		assert_true(mask_tokens(mask, at, &answer));
@@ -531,6 +543,7 @@ static void long_strings_share_a_mask(void **state) {
 	}
 	assert_int_equal(at, AUTOMATON_DEAD);
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
 	vocab_free(&vocab);
@@ -551,9 +564,10 @@ static void tokens_of_all_lengths_know_limits(void **state) {
 	for (size_t i = 0; i < sizeof grammars / sizeof *grammars; i++) {
 		struct cuttle_grammar *grammar = read_grammar(grammars[i]);
 		struct automaton *automaton = follow_grammar(grammar, 0);
+		struct trie *trie;
 		struct mask *mask;
 		struct mask_answer answer;
-		assert_int_equal(mask_new(automaton, vocab, 0, &mask, NULL), CUTTLE_OK);
+		mask = follow_with(automaton, vocab, 0, &trie);
 		uint64_t random = 3;
 		for (unsigned text = 0; text < 8; text++) {
 			for (uint32_t at = automaton_begin(automaton); at;) {
@@ -568,6 +582,7 @@ static void tokens_of_all_lengths_know_limits(void **state) {
 			}
 		}
 		mask_free(&mask);
+		trie_free(trie);
 		automaton_free(&automaton);
 		cuttle_grammar_free(&grammar);
 	}
@@ -582,9 +597,10 @@ static void forgotten_masks_are_made_anew(void **state) {
 	struct vocab *vocab = tiny_vocab();
 	struct cuttle_grammar *grammar = read_grammar("root ::= \"(\" root [a-c] | \"x\"");
 	struct automaton *automaton = follow_grammar(grammar, 1);
+	struct trie *trie;
 	struct mask *mask;
 	struct mask_answer answer;
-	assert_int_equal(mask_new(automaton, vocab, 1, &mask, NULL), CUTTLE_OK);
+	mask = follow_with(automaton, vocab, 1, &trie);
 	for (unsigned round = 0; round < 2; round++) {
 		uint32_t at = automaton_begin(automaton);
 		for (unsigned i = 0; i < 2 * DEPTH + 2; i++) {
@@ -597,6 +613,7 @@ static void forgotten_masks_are_made_anew(void **state) {
 		assert_true(answer.ends);
 	}
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
 	vocab_free(&vocab);
@@ -619,11 +636,13 @@ static void bytes_without_a_token_are_named(void **state) {
 	if (vocab_read(file, &vocab, &error)) fail_msg("%s", error.message);
 	struct cuttle_grammar *grammar = read_grammar("root ::= \"a\" | \"bc\"");
 	struct automaton *automaton = follow_grammar(grammar, 0);
+	struct trie *trie;
 	struct mask *mask;
-	assert_int_equal(mask_new(automaton, vocab, 0, &mask, NULL), CUTTLE_OK);
+	mask = follow_with(automaton, vocab, 0, &trie);
 	assert_int_equal(mask_check(automaton, vocab, &error), CUTTLE_MODEL);
 	assert_non_null(strstr(error.message, "byte 0x62"));
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
 	vocab_free(&vocab);
@@ -650,10 +669,11 @@ static void bench_vocab(const struct vocab *vocab) {
 	static double fresh[STEPS], seen[STEPS], steps[STEPS];
 	struct cuttle_grammar *grammar = read_grammar(record);
 	struct automaton *automaton = follow_grammar(grammar, 0);
+	struct trie *trie;
 	struct mask *mask;
 	struct mask_answer answer;
 	double begin = seconds_now();
-	assert_int_equal(mask_new(automaton, vocab, 0, &mask, NULL), CUTTLE_OK);
+	mask = follow_with(automaton, vocab, 0, &trie);
 	printf("%zu tokens, %s: mask_new %.1f ms\n", vocab_size(vocab), vocab_kind(vocab),
 	       (seconds_now() - begin) * 1e3);
 	char text[STEPS + 1];
@@ -678,6 +698,7 @@ static void bench_vocab(const struct vocab *vocab) {
 	print_times("mask of a seen state", seen, STEPS - 1);
 	print_times("step by a byte", steps, STEPS - 1);
 	mask_free(&mask);
+	trie_free(trie);
 	automaton_free(&automaton);
 	cuttle_grammar_free(&grammar);
 }

@@ -399,8 +399,7 @@ static void test_chat_prompt(void **state) {
 
 /* ---- grammars -------------------------------------------------------------------------------- */
 
-static struct cuttle_slots_grammar *make_slots_grammar(const struct cuttle_slots *slots,
-                                                       const char *gbnf,
+static struct cuttle_slots_grammar *make_slots_grammar(struct cuttle_slots *slots, const char *gbnf,
                                                        struct cuttle_grammar **grammar) {
 	struct cuttle_slots_grammar *made;
 	assert_int_equal(cuttle_grammar_read(gbnf, strlen(gbnf), grammar, &error), CUTTLE_OK);

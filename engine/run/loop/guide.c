@@ -41,6 +41,8 @@ struct guided {
 
 struct guide {
 	const struct vocab *vocab;
+	const struct trie *trie; /* NULL = no text had a grammar yet */
+	struct trie *own;        /* the same, where nobody gave one */
 	bool goes_on;
 	bool bounded;     /* guide_new_bounded */
 	uint8_t *allowed; /* [vocabulary] */
@@ -90,6 +92,7 @@ void guide_free(struct guide **handle) {
 	free(guide->texts);
 	free(guide->grammars);
 	free(guide->allowed);
+	trie_free(guide->own);
 	free(guide);
 }
 
@@ -117,11 +120,13 @@ static struct guiding *find_grammar(struct guide *guide, const struct cuttle_gra
 	struct guiding *of = place_of_grammar(guide, grammar);
 	if (of->grammar == grammar) return of;
 	forget_grammar(of);
+	if (!guide->trie) guide->trie = guide->own = trie_new(guide->vocab);
+	if (!guide->trie) return NULL;
 	const size_t bytes = guide->bounded          ? GUIDE_BYTES / 2
 	                     : of == guide->grammars ? 0
 	                                             : FURTHER_BYTES;
 	if (automaton_new(grammar, bytes, &of->automaton, NULL) ||
-	    mask_new(of->automaton, guide->vocab, bytes, &of->mask, NULL)) {
+	    mask_new(of->automaton, guide->vocab, guide->trie, bytes, &of->mask, NULL)) {
 		forget_grammar(of);
 		return NULL;
 	}
@@ -130,10 +135,11 @@ static struct guiding *find_grammar(struct guide *guide, const struct cuttle_gra
 }
 
 enum cuttle_status guide_new_bounded(const struct cuttle_grammar *grammar,
-                                     const struct vocab *vocab, size_t texts, struct guide **out,
-                                     struct cuttle_error *error) {
+                                     const struct vocab *vocab, const struct trie *trie,
+                                     size_t texts, struct guide **out, struct cuttle_error *error) {
 	enum cuttle_status status = guide_new(vocab, texts, false, out, error);
 	if (status) return status;
+	(*out)->trie = trie;
 	(*out)->bounded = true;
 	const struct guiding *of = find_grammar(*out, grammar);
 	status = of ? mask_check(of->automaton, vocab, error)

@@ -15,6 +15,7 @@
 #define CUTTLE_ENGINE_RUN_LOOP_GUIDE_H
 
 #include "engine/cuttle/grammar.h"
+#include "engine/grammar/trie.h"
 #include "engine/run/loop/transcript.h"
 
 enum {
@@ -35,10 +36,11 @@ struct guide_step {
 enum cuttle_status guide_new(const struct vocab *vocab, size_t texts, bool goes_on,
                              struct guide **guide, struct cuttle_error *error);
 /* For texts of one grammar, a stranger's, and guide_any alone: its memory is GUIDE_BYTES and a few
- * times the vocabulary's, and its work is rationed. The grammar must outlive the guide. MODEL: as
- * mask_check. NOMEM. */
+ * masks of the vocabulary, and its work is rationed. Grammar and trie (engine/grammar/trie.h) must
+ * outlive the guide. MODEL: as mask_check. NOMEM. */
 enum cuttle_status guide_new_bounded(const struct cuttle_grammar *grammar,
-                                     const struct vocab *vocab, size_t texts, struct guide **guide,
+                                     const struct vocab *vocab, const struct trie *trie,
+                                     size_t texts, struct guide **guide,
                                      struct cuttle_error *error);
 /* NULL is fine. */
 void guide_free(struct guide **guide);

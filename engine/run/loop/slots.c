@@ -16,6 +16,7 @@
 #include "engine/run/loop/slots_draw.h"
 #include "engine/status.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { MOST_SLOTS = 64 };
@@ -41,12 +42,13 @@ struct cuttle_slots {
 	struct lockstep *lockstep;
 	struct logit_source source;
 	struct slots_drawer drawer;
-	size_t context;    /* tokens of prompt and text */
-	size_t count;      /* slots */
-	struct slot *all;  /* [count] */
-	int32_t *next;     /* [count] the token just drawn there */
-	char *bytes;       /* [byte_count] of one token */
-	size_t byte_count; /* of the longest token */
+	size_t context;              /* tokens of prompt and text */
+	size_t count;                /* slots */
+	struct slot *all;            /* [count] */
+	int32_t *next;               /* [count] the token just drawn there */
+	char *bytes;                 /* [byte_count] of one token */
+	size_t byte_count;           /* of the longest token */
+	_Atomic(struct trie *) trie; /* NULL = no grammar came yet */
 };
 
 void cuttle_slot_params_default(struct cuttle_slot_params *params) {
@@ -102,6 +104,7 @@ void cuttle_slots_free(struct cuttle_slots **handle) {
 		if (slots->all[i].busy) cuttle_slots_drop(slots, i);
 	lockstep_free(&slots->lockstep);
 	slots_drawer_free(&slots->drawer);
+	trie_free(slots->trie);
 	free(slots->all);
 	free(slots->next);
 	free(slots->bytes);
@@ -125,17 +128,29 @@ uint32_t cuttle_slots_context(const struct cuttle_slots *slots) {
 	return (uint32_t)slots->context;
 }
 
-enum cuttle_status cuttle_slots_grammar_make(const struct cuttle_slots *slots,
+/* The vocabulary by its bytes. Two threads may make it at once: the first one's is kept. NULL: out
+ * of memory. */
+static const struct trie *trie_of_slots(struct cuttle_slots *slots) {
+	struct trie *there = atomic_load(&slots->trie);
+	if (there) return there;
+	struct trie *made = trie_new(slots->model->vocab);
+	if (!made || atomic_compare_exchange_strong(&slots->trie, &there, made)) return made;
+	trie_free(made);
+	return there;
+}
+
+enum cuttle_status cuttle_slots_grammar_make(struct cuttle_slots *slots,
                                              const struct cuttle_grammar *grammar,
                                              struct cuttle_slots_grammar **out,
                                              struct cuttle_error *error) {
 	REQUIRE(slots && grammar && out);
-	struct cuttle_slots_grammar *made = *out = calloc(1, sizeof *made);
+	const struct trie *trie = trie_of_slots(slots);
+	struct cuttle_slots_grammar *made = *out = trie ? calloc(1, sizeof *made) : NULL;
 	if (!made) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->slots = slots;
 	made->grammar = grammar;
-	const enum cuttle_status status =
-	    guide_new_bounded(grammar, slots->model->vocab, slots->count, &made->guide, error);
+	const enum cuttle_status status = guide_new_bounded(grammar, slots->model->vocab, trie,
+	                                                    slots->count, &made->guide, error);
 	if (status) cuttle_slots_grammar_free(out);
 	return status;
 }
