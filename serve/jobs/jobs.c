@@ -5,11 +5,13 @@
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "serve/jobs/jobs_charges.h"
+#include "serve/jobs/jobs_gap.h"
 #include "serve/jobs/jobs_queue.h"
 #include "serve/jobs/jobs_quota.h"
 #include "serve/jobs/jobs_quote.h"
 #include "serve/jobs/jobs_trail.h"
 #include "serve/jobs/jobs_upload.h"
+#include "serve/jobs/trail_read.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -188,7 +190,7 @@ static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *erro
 	enum cuttle_status status = store_open(path, &jobs->store, error);
 	free(path);
 	if (!status) status = jobs_trail_open(jobs, error);
-	if (!status) status = jobs_charges_check(jobs, error);
+	if (!status) status = jobs_gap_open(jobs, error);
 	if (!status) status = recover_list(jobs, error);
 	if (!status) status = sweep_folders(jobs, error);
 	return status ? status : sweep_keys(jobs, error);
@@ -539,16 +541,39 @@ static bool open_told(struct jobs *jobs, const struct jobs_caller *caller, const
 	return jobs_refuse_status(fault, status, &error);
 }
 
+/* It tells of all data sets. */
+static bool may_read_trail(const struct jobs_caller *caller, struct jobs_fault *fault) {
+	return !caller->datasets || !*caller->datasets ||
+	       jobs_refuse(fault, 403, "forbidden_dataset", "",
+	                   "the audit trail is for officers of all data sets");
+}
+
 bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
                      struct jobs_fault *fault) {
-	// It tells of all data sets.
-	if (caller->datasets && *caller->datasets)
-		return jobs_refuse(fault, 403, "forbidden_dataset", "",
-		                   "the audit trail is for officers of all data sets");
+	if (!may_read_trail(caller, fault)) return false;
 	(void)pthread_mutex_lock(&jobs->lock);
 	const bool good = open_told(jobs, caller, NULL, "trail", jobs->trail_path, file, fault);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
+}
+
+bool jobs_trail_page(struct jobs *jobs, const struct jobs_caller *caller,
+                     const struct trail_query *query, json_t **document, struct jobs_fault *fault) {
+	struct cuttle_error error;
+	struct stat state;
+	int file;
+	*document = NULL;
+	if (!may_read_trail(caller, fault)) return false;
+	(void)pthread_mutex_lock(&jobs->lock);
+	bool good = open_told(jobs, caller, NULL, "trail", jobs->trail_path, &file, fault);
+	// Under the lock, so that the last line is a whole one.
+	const bool sized = good && fstat(file, &state) == 0;
+	(void)pthread_mutex_unlock(&jobs->lock);
+	if (!good) return false;
+	const enum cuttle_status status =
+	    sized ? trail_page(file, state.st_size, query, document, &error) : CUTTLE_INTERNAL;
+	(void)close(file);
+	return !status || jobs_refuse_status(fault, status, &error);
 }
 
 bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *id, bool receipt,
@@ -620,6 +645,7 @@ static bool check_paid(struct jobs *jobs, const struct jobs_caller *caller, cons
 	enum cuttle_status status =
 	    job_charged(jobs, job->row.id, job->row.dataset, &charged, &error);
 	if (!status) status = jobs_charges_hold(jobs, &error);
+	if (status && jobs->lacks) return jobs_gap_refuse(jobs, caller, fault);
 	if (status) return jobs_refuse_status(fault, status, &error);
 	// A job that goes on after a reboot was approved, and paid, when it began.
 	if (jobs->options.approval && !caller->officer && !charged)

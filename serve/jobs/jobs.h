@@ -49,9 +49,9 @@ struct jobs_options {
 
 struct jobs;
 /* Reads the list of jobs, wipes what nobody needs any more, and starts the queue. USAGE: a folder
- * cannot be made or is another server's; no ledger. LEDGER, also where the ledger lacks entries
- * that this server has seen, unless it is `restored`, or the audit trail was changed or cut.
- * INTERNAL, NOMEM. */
+ * cannot be made or is another server's; no ledger. LEDGER, also where the audit trail was changed
+ * or cut. Where the ledger lacks entries that this server has seen, and it is not `restored`,
+ * nothing is charged before jobs_gap_confirm. INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
 /* The job that runs stops in order, within 10 s, and will continue with the next server. It takes
@@ -74,8 +74,9 @@ struct jobs_caller;
 enum cuttle_status jobs_note_keys(struct jobs *jobs, struct keys *keys,
                                   const struct jobs_caller *caller, const char *changed,
                                   struct cuttle_error *error);
-/* Whether private jobs can be served: NULL, or "no_ledger", "no_model", "disk_full" or "no_trail".
- * Adds the members ledger, model, disk and trail to `parts`. It never waits. */
+/* Whether private jobs can be served: NULL, or "no_ledger", "ledger_restored", "no_model",
+ * "disk_full" or "no_trail". Adds the members ledger, model, disk and trail to `parts`. It
+ * never waits. */
 const char *jobs_ready(const struct jobs *jobs, json_t *parts);
 
 /* Who asks. */
@@ -141,6 +142,10 @@ const char *jobs_public_key(const struct jobs *jobs);
 /* Opens the audit trail, as it is now. */
 bool jobs_trail_file(struct jobs *jobs, const struct jobs_caller *caller, int *file,
                      struct jobs_fault *fault);
+/* GET /v1/trail/entries: a page of it, the newest first, as trail_page has it. */
+struct trail_query;
+bool jobs_trail_page(struct jobs *jobs, const struct jobs_caller *caller,
+                     const struct trail_query *query, json_t **document, struct jobs_fault *fault);
 
 /* GET /v1/jobs/ID/events: sends the job's events with a number above `after`, and then those that
  * come, by `send`, and at last `end`. Both are called under the jobs' lock, from any thread, and
@@ -165,6 +170,15 @@ bool jobs_budget(struct jobs *jobs, const struct jobs_caller *caller, const char
 bool jobs_entries(struct jobs *jobs, const struct jobs_caller *caller, const char *dataset,
                   json_t **document, struct jobs_fault *fault);
 bool jobs_verify(struct jobs *jobs, const char *head, json_t **document, struct jobs_fault *fault);
+/* GET /v1/ledger/gap: what the ledger lacks of that which this server has seen, for officers of all
+ * data sets. While it lacks something, jobs_start refuses what is to be charged, and no job begins:
+ * 503 ledger_restored. */
+bool jobs_gap(struct jobs *jobs, const struct jobs_caller *caller, json_t **document,
+              struct jobs_fault *fault);
+/* POST /v1/ledger/gap: takes the ledger as it is. `name` is the gap's, as jobs_gap told it; NULL: a
+ * 400. 412: something else is missing now. 409: nothing is. */
+bool jobs_gap_confirm(struct jobs *jobs, const struct jobs_caller *caller, const char *name,
+                      json_t **document, struct jobs_fault *fault);
 
 /* How many jobs wait or run, and how many ended in done, failed and cancelled since jobs_open.
  * Never blocks. */

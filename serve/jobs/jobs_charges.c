@@ -68,52 +68,19 @@ static enum cuttle_status read_head(const struct jobs *jobs, char **head) {
 static enum cuttle_status add_head(struct known *known) {
 	char *head;
 	enum cuttle_status status = read_head(known->jobs, &head);
-	if (head && json_object_set_new(known->entries, head, json_string("")) != 0)
+	// A job's own entry stays that job's.
+	if (head && !json_object_get(known->entries, head) &&
+	    json_object_set_new(known->entries, head, json_string("")) != 0)
 		status = CUTTLE_NOMEM;
 	free(head);
 	return status;
 }
 
 static enum cuttle_status take_entry(void *user, const struct chain_entry *entry) {
-	(void)json_object_del(user, entry->hash);
+	struct charges_gap *const gap = user;
+	(void)json_object_del(gap->missing, entry->hash);
+	(void)snprintf(gap->newest, HASH_TEXT, "%s", entry->hash);
 	return CUTTLE_OK;
-}
-
-/* Asks for this job's charge no more. */
-static enum cuttle_status mark_lost(struct jobs *jobs, const char *id, struct cuttle_error *error) {
-	struct job job;
-	const struct store_filter one = {.id = id, .state = STORE_STATES};
-	enum cuttle_status status = job_find(jobs, &one, &job, error);
-	if (!status && json_object_set_new(job.spec, "charge_lost", json_true()) != 0)
-		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = job_save(jobs, &job, NULL, error);
-	job_free(&job);
-	return status;
-}
-
-/* What is left in the set is in no ledger. */
-static enum cuttle_status judge_missing(struct jobs *jobs, json_t *missing,
-                                        struct cuttle_error *error) {
-	const char *hash;
-	json_t *id;
-	enum cuttle_status status = CUTTLE_OK;
-	if (!json_object_size(missing)) return CUTTLE_OK;
-	hash = json_object_iter_key(json_object_iter(missing));
-	if (!jobs->options.restored)
-		return io_fail(error, CUTTLE_LEDGER,
-		               "%s lacks %zu entries that this server has seen, as %.12s...: an "
-		               "older copy was put back, or it is another ledger. Put the newest "
-		               "there, or start once with --ledger-restored. What is missing is "
-		               "then counted no more",
-		               jobs->options.ledger, json_object_size(missing), hash);
-	json_object_foreach(missing, hash, id) if (!status && *json_string_value(id)) status =
-	    mark_lost(jobs, json_string_value(id), error);
-	// Whoever looks for what was lost finds here which entries, and of which jobs.
-	const struct jobs_event event = {.name = "ledger_restored",
-	                                 .more = json_pack("{s:O}", "missing", missing)};
-	if (!status) status = jobs_trail_tell(jobs, &event, error);
-	else json_decref(event.more);
-	return status;
 }
 
 /* What a walk looks for. */
@@ -139,54 +106,82 @@ static enum cuttle_status find_newest(const struct jobs *jobs, struct newest *ne
 	return status;
 }
 
-enum cuttle_status jobs_charges_hold(const struct jobs *jobs, struct cuttle_error *error) {
+/* Whether the newest entry that was kept is there, as far as the ledger can be read now. */
+static enum cuttle_status look_for_head(const struct jobs *jobs, bool *there) {
 	char *head;
-	enum cuttle_status status = read_head(jobs, &head);
-	if (status) return io_fail(error, status, "out of memory");
+	const enum cuttle_status status = read_head(jobs, &head);
 	struct newest newest = {.head = head};
-	if (head && !find_newest(jobs, &newest) && !newest.found)
-		status = io_fail(error, CUTTLE_LEDGER, "%s lacks what this server has seen",
-		                 jobs->options.ledger);
+	*there = !status && (!head || find_newest(jobs, &newest) || newest.found);
 	free(head);
 	return status;
 }
 
-/* Keeps the newest entry; where the one before is not there, only if that was `told`. */
-static void keep_newest(const struct jobs *jobs, bool told) {
-	char *path, *head = NULL;
+/* Keeps the hash of the newest entry; "": there is none. */
+static void keep_hash(const struct jobs *jobs, const char *hash) {
+	char *path, line[HASH_TEXT];
 	if (asprintf(&path, "%s/ledger.head", jobs->options.state) < 0) return;
-	enum cuttle_status status = read_head(jobs, &head);
-	struct newest newest = {.head = head, .found = told || !head};
-	if (!status) status = find_newest(jobs, &newest);
-	if (!status && newest.found && *newest.hash) {
-		newest.hash[HASH_TEXT - 1] = '\n';
-		(void)file_replace(path, newest.hash, HASH_TEXT);
-	}
-	free(head);
+	memcpy(line, hash, HASH_TEXT);
+	line[HASH_TEXT - 1] = '\n';
+	if (*hash) (void)file_replace(path, line, HASH_TEXT);
+	else (void)unlink(path);
 	free(path);
 }
 
-enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *error) {
+void jobs_charges_note(const struct jobs *jobs) {
+	char *head;
+	if (read_head(jobs, &head)) return;
+	struct newest newest = {.head = head, .found = !head};
+	if (!find_newest(jobs, &newest) && newest.found && *newest.hash)
+		keep_hash(jobs, newest.hash);
+	free(head);
+}
+
+void jobs_charges_keep(const struct jobs *jobs, const struct charges_gap *gap) {
+	keep_hash(jobs, gap->newest);
+}
+
+enum cuttle_status jobs_charges_compare(struct jobs *jobs, struct charges_gap *gap,
+                                        struct cuttle_error *error) {
 	const struct store_filter all = {.state = STORE_STATES};
-	struct known known = {jobs, json_object()};
 	struct ledger *ledger;
+	*gap = (struct charges_gap){.missing = json_object()};
+	struct known known = {jobs, gap->missing};
 	enum cuttle_status status =
-	    known.entries ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	    gap->missing ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	(void)pthread_mutex_lock(&jobs->lock);
+	gap->confirmed = jobs->confirmed;
 	if (!status) status = store_walk(jobs->store, &all, add_job_entry, &known, error);
+	(void)pthread_mutex_unlock(&jobs->lock);
 	if (!status && add_head(&known)) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = ledger_open(jobs->options.ledger, &ledger, error);
 	if (!status) {
-		status = ledger_walk(ledger, NULL, take_entry, known.entries, error);
+		status = ledger_walk(ledger, NULL, take_entry, gap, error);
 		ledger_close(&ledger);
 	}
-	if (!status) status = judge_missing(jobs, known.entries, error);
-	json_decref(known.entries);
-	if (!status) keep_newest(jobs, true);
+	if (!status) jobs->lacks = json_object_size(gap->missing) > 0;
+	if (status) jobs_charges_free(gap);
 	return status;
 }
 
-void jobs_charges_note(const struct jobs *jobs) {
-	keep_newest(jobs, false);
+void jobs_charges_free(struct charges_gap *gap) {
+	json_decref(gap->missing);
+	*gap = (struct charges_gap){0};
+}
+
+enum cuttle_status jobs_charges_hold(struct jobs *jobs, struct cuttle_error *error) {
+	struct charges_gap gap;
+	bool there;
+	enum cuttle_status status = look_for_head(jobs, &there);
+	if (status) return io_fail(error, status, "out of memory");
+	if (there && !jobs->lacks) return CUTTLE_OK;
+	// The newest copy may have been put there since.
+	status = jobs_charges_compare(jobs, &gap, error);
+	if (status) return status;
+	const bool lacks = json_object_size(gap.missing) > 0;
+	jobs_charges_free(&gap);
+	return lacks ? io_fail(error, CUTTLE_LEDGER, "%s lacks what this server has seen",
+	                       jobs->options.ledger)
+	             : CUTTLE_OK;
 }
 
 /* Whose run is looked for, by the hash of the entry that charged it. */

@@ -6,27 +6,37 @@
 // the charge of each job that is done, from its receipt, and STATE/ledger.head has the newest entry
 // that it saw, whoever made it. For example:
 //
-//     jobs_charges_check(jobs, error);    // LEDGER: an entry is missing
-//     jobs_charges_hold(jobs, error);     // before each command: LEDGER: it was put back since
-//     jobs_charges_note(jobs);            // after each command: this is the newest entry now
+//     jobs_charges_compare(jobs, &gap, error);    // what it lacks
+//     jobs_charges_hold(jobs, error);             // before each charge: LEDGER: it lacks something
+//     jobs_charges_note(jobs);                    // after each command: the newest entry now
 //
-// No private data: entries are hashes.
+// Where something is missing, `lacks` of struct jobs is set, and nothing is charged until the
+// newest copy is there again or an officer takes what is there: serve/jobs/jobs_gap.h.
+// No private data: entries are hashes. No lock may be held, as the ledger may be busy.
 #ifndef CUTTLE_SERVE_JOBS_JOBS_CHARGES_H
 #define CUTTLE_SERVE_JOBS_JOBS_CHARGES_H
 
 #include "serve/jobs/jobs_state.h"
 
-/* LEDGER: the ledger lacks an entry that this server knows, and the options do not say that it was
- * restored. Where they do, the jobs whose charges are lost are marked, and asked for no more.
- * NOMEM, or as ledger_walk, store_walk and store_change. */
-enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *error);
-/* LEDGER: the ledger lacks the newest entry that the server saw: it was put back under a server
- * that runs, which then begins no command until it is started again. One that cannot be read now is
- * no error: whoever needs it says so. NOMEM. The lock may not be held, as the ledger may be busy.
- */
-enum cuttle_status jobs_charges_hold(const struct jobs *jobs, struct cuttle_error *error);
+/* What a ledger lacks. */
+struct charges_gap {
+	json_t *missing;        /* hash of an entry to the id of the job that it charged, or to ""
+	                           for the newest that was seen; owned */
+	char newest[HASH_TEXT]; /* the ledger's last entry; "" = it has none */
+	unsigned confirmed;     /* how many gaps had been confirmed before */
+};
+/* Looks for all that this server knows. After OK jobs_charges_free. LEDGER, NOMEM, or as
+ * store_walk. */
+enum cuttle_status jobs_charges_compare(struct jobs *jobs, struct charges_gap *gap,
+                                        struct cuttle_error *error);
+void jobs_charges_free(struct charges_gap *gap);
+/* What is missing was taken as lost: from now on the ledger must have what it had then. */
+void jobs_charges_keep(const struct jobs *jobs, const struct charges_gap *gap);
+/* LEDGER: the ledger lacks something. One that cannot be read now is no error unless it did before:
+ * whoever needs it says so. NOMEM. */
+enum cuttle_status jobs_charges_hold(struct jobs *jobs, struct cuttle_error *error);
 /* Keeps the newest entry of a ledger that has the one kept before. A ledger or a disk that cannot
- * be used now is no error: the entry kept before stays. The lock may not be held. */
+ * be used now is no error: the entry kept before stays. */
 void jobs_charges_note(const struct jobs *jobs);
 /* The name of a job's charge, by its files, whoever was killed before they could tell it; "" = it
  * was not charged, or the ledger cannot be read now. Nobody may hold the lock but jobs_open. */

@@ -12,10 +12,12 @@
 //     serve/jobs/budgets.c       room in the ledger, beside what waits
 //     serve/jobs/jobs_charges.c  at the begin of server and job: the ledger has all entries it has
 //                                seen
+//     serve/jobs/jobs_gap.c      where it has not, nothing is charged before an officer says so
 //     serve/jobs/store.c         (by io/disk/database.c, as ledgers) the list of jobs: public
 //                                parameters, and how far each is
 //     serve/jobs/jobs_trail.c    who did it: an entry of the audit trail, in one step with the list
-//                                (serve/jobs/trail.c its file, serve/jobs/trail_check.c checks it)
+//                                (serve/jobs/trail.c its file, serve/jobs/trail_check.c checks it,
+//                                serve/jobs/trail_read.c reads a page of it)
 //     serve/jobs/jobs_upload.c   references arrive; in its turn, an upload is looked at before it
 //                                may be used
 //     serve/jobs/vault.c         references are encrypted as they arrive
@@ -26,6 +28,8 @@
 #include "serve/jobs/jobs_routes.h"
 
 #include "io/disk/signature.h"
+#include "serve/jobs/jobs_state.h"
+#include "serve/jobs/trail_read.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +149,39 @@ static void answer_trail(void *user, const struct http_call *call, struct http_r
 	else http_file(reply, 200, "application/x-ndjson", file);
 }
 
+/* The value of a query as a number above 0; `none` where it is absent, -1 where it is another. */
+static int64_t read_trail_place(const struct http_call *call, const char *name, int64_t none) {
+	const char *text = http_query(call, name);
+	if (!text) return none;
+	const bool digits = *text && strspn(text, "0123456789") == strlen(text);
+	return digits && strlen(text) < 18 && *text != '0' ? strtoll(text, NULL, 10) : -1;
+}
+
+/* The value of a query as a word of the trail; NULL where it is absent. False: it is none. */
+static bool read_trail_word(const struct http_call *call, const char *name, const char **word) {
+	*word = http_query(call, name);
+	return !*word || (**word && strlen(*word) <= HTTP_ID_MOST &&
+	                  strspn(*word, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(*word));
+}
+
+static void answer_trail_page(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
+	const int64_t before = read_trail_place(call, "before", 0),
+	              limit = read_trail_place(call, "limit", 50);
+	struct trail_query query = {.before = before, .limit = (size_t)limit};
+	struct jobs_fault fault;
+	json_t *document;
+	const char *wrong = before < 0                                      ? "before"
+	                    : limit < 0 || limit > TRAIL_PAGE               ? "limit"
+	                    : !read_trail_word(call, "event", &query.event) ? "event"
+	                    : !read_trail_word(call, "job", &query.job)     ? "job"
+	                                                                    : NULL;
+	const bool good = wrong ? jobs_refuse(&fault, 400, "invalid_value", wrong,
+	                                      "%s is none of the trail's", wrong)
+	                        : jobs_trail_page(user, &caller, &query, &document, &fault);
+	answer_document(reply, good, 200, document, &fault);
+}
+
 /* As a file of cuttle ledger key has it, so that receipt verify --key takes what was fetched. */
 static void answer_public_key(void *user, const struct http_call *call, struct http_reply *reply) {
 	const char *key = jobs_public_key(user);
@@ -253,6 +290,24 @@ static void answer_verify(void *user, const struct http_call *call, struct http_
 	answer_document(reply, good, 200, document, &fault);
 }
 
+static void answer_gap(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
+	struct jobs_fault fault;
+	json_t *document;
+	const bool good = jobs_gap(user, &caller, &document, &fault);
+	answer_document(reply, good, 200, document, &fault);
+}
+
+static void answer_confirm(void *user, const struct http_call *call, struct http_reply *reply) {
+	const struct jobs_caller caller = get_caller(call);
+	struct jobs_fault fault;
+	json_t *document;
+	const json_t *name = json_object_get(call->body, "gap");
+	const bool good =
+	    jobs_gap_confirm(user, &caller, json_string_value(name), &document, &fault);
+	answer_document(reply, good, 200, document, &fault);
+}
+
 /* Jobs that have ended are counted, and those that wait: public, as the list of jobs is. */
 static void add_metrics(void *user, struct http_metrics *metrics) {
 	static const char *const types[] = {"generate", "sanitize"}, *const ends[] = {"done",
@@ -299,6 +354,12 @@ static const struct http_route ROUTES[] = {
     {"GET", "/v1/public-key", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_public_key, NULL,
      NULL, NULL},
     {"GET", "/v1/trail", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_SLOW, answer_trail, NULL, NULL, NULL},
+    {"GET", "/v1/trail/entries", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_SLOW, answer_trail_page, NULL,
+     NULL, NULL},
+    {"GET", "/v1/ledger/gap", HTTP_OFFICER, HTTP_BODY_NONE, HTTP_WAITING, answer_gap, NULL, NULL,
+     NULL},
+    {"POST", "/v1/ledger/gap", HTTP_OFFICER, HTTP_BODY_JSON, HTTP_WAITING, answer_confirm, NULL,
+     NULL, NULL},
     {"POST", "/v1/ledger/verify", HTTP_OFFICER, HTTP_BODY_JSON, HTTP_WAITING, answer_verify, NULL,
      NULL, NULL},
 };

@@ -139,11 +139,13 @@ static bool has_room(const char *folder) {
 }
 
 const char *jobs_ready(const struct jobs *jobs, json_t *parts) {
+	const bool there = has_ledger(jobs->options.ledger);
 	const struct {
 		const char *part, *bad, *word;
 		bool good;
 	} looks[] = {
-	    {"ledger", "missing", "no_ledger", has_ledger(jobs->options.ledger)},
+	    {"ledger", there ? "restored" : "missing", there ? "ledger_restored" : "no_ledger",
+	     there && !jobs->lacks},
 	    {"model", "missing", "no_model", access(jobs->options.model, R_OK) == 0},
 	    {"disk", "full", "disk_full", has_room(jobs->options.state)},
 	    {"trail", "not_written", "no_trail", !jobs->stuck},

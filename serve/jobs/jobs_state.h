@@ -46,6 +46,8 @@ struct jobs {
 	struct trail_head telling;    /* the newest of the step under way */
 	uint64_t in_trail;            /* number of the trail\'s last entry */
 	atomic_bool stuck;            /* the trail could not be written when it was last tried */
+	atomic_bool lacks;            /* the ledger lacked what this server knows when last asked */
+	unsigned confirmed;           /* how often somebody took such a ledger */
 	bool behind;                  /* the list may have entries that the trail has not */
 	char *trail_path;             /* STATE/trail.jsonl; owned */
 	struct trail_copy copy;

@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does what a scientist and an officer do on the page of cuttle serve, in Chromium without a window.
 
-usage: page.py URL FOLDER. A server has been started, and these files have been made in FOLDER:
+usage: page.py URL FOLDER OFFICE. Servers have been started, OFFICE one where officers approve, and these files have been made in FOLDER:
   use.key, officer.key   API keys
   refs.jsonl             enough records for three texts
+  office.db              the ledger of OFFICE, and office-older.db a copy from before its first charge
   shot/                  pictures go here where the folder exists, to be looked at
 It leaves results.jsonl and receipt.json there, as the page downloads them, and exits 1 with a line for each broken promise.
 """
 import base64
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
+import urllib.request
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -27,8 +30,8 @@ try:
 except ImportError:
     Axe = None
 
-URL, FOLDER = sys.argv[1].rstrip("/"), os.path.abspath(sys.argv[2])
-WIDTHS = {"narrow": 360, "wide": 1200}
+URL, FOLDER, OFFICE = sys.argv[1].rstrip("/"), os.path.abspath(sys.argv[2]), sys.argv[3].rstrip("/")
+WIDTHS = {"narrow": 320, "wide": 1200}
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script><b>bold</b>"
 faults = []
 
@@ -87,7 +90,7 @@ def picture(name):
 
 
 def look(name):
-    """A view as it is: in both schemes without a fault that axe knows, and 360 pixels wide without scrolling aside."""
+    """A view as it is: in both schemes without a fault that axe knows, and 320 pixels wide without scrolling aside."""
     for colours in ("light", "dark"):
         scheme(colours)
         for violation in Axe().run(browser)["violations"] if Axe else ():
@@ -303,6 +306,195 @@ def check_officer():
     look("budget")
 
 
+def ask(method, path, body=None, role="use", **headers):
+    """OFFICE's answer, as JSON where it is some. The page is not asked."""
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+    headers = {"Authorization": "Bearer " + read_key(role), **({"Content-Type": kind} if data else {}), **headers}
+    with urllib.request.urlopen(urllib.request.Request(OFFICE + path, data, headers, method=method), timeout=60) as reply:
+        said = reply.read()
+    return json.loads(said) if said.startswith(b"{") and b"\n{" not in said else said
+
+
+def wait_for_approval(name):
+    """A job whose records are there."""
+    job = ask("POST", "/v1/jobs", {"type": "generate", "dataset": "notes", "plan": {"num": 3, "batch_size": 3, "max_tokens": 16, "epsilon": 5}},
+              **{"Idempotency-Key": name})["id"]
+    with open(os.path.join(FOLDER, "refs.jsonl"), "rb") as file:
+        ask("PUT", f"/v1/jobs/{job}/references", file.read())
+    return ask("GET", "/v1/jobs/" + job, role="officer")
+
+
+def focus_is_kept(what):
+    """The focus stands on something of the view that shows it, so that Tab goes on from there."""
+    time.sleep(0.3)
+    shown = browser.execute_script("""const node = document.activeElement, style = getComputedStyle(node);
+        return !!node.closest("#officer") && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2""")
+    if not shown:
+        wrong(f"{what}, and the focus is lost, or cannot be seen: {focused().get_attribute('outerHTML')[:80]}")
+
+
+def answer_dialog(key):
+    wait(lambda: seen("confirm"), "the question")
+    tab_to(by_id("confirm-yes"), "the answer")
+    press(key)
+    wait(lambda: not seen("confirm"), "the end of the question")
+
+
+def trail_events():
+    return [cells.text for cells in browser.find_elements(By.CSS_SELECTOR, "#trail-list tbody td:nth-of-type(2)")]
+
+
+def check_day():
+    """An officer's day, by keyboard alone: what waits is approved and refused, the trail is read, a gap of the ledger is confirmed."""
+    first = wait_for_approval("first")
+    second = wait_for_approval("second")
+    for _ in range(25):
+        ask("GET", "/v1/trail", role="officer")
+    browser.get(OFFICE + "/")
+    sign_in("officer")
+    wait(lambda: seen("officer-link"), "the way to the officer's day")
+    tab_to(by_id("officer-link"), "the way to the officer's day")
+    press(Keys.ENTER)
+    wait(lambda: len(browser.find_elements(By.CSS_SELECTOR, "#waiting-list li")) == 2, "two jobs that wait")
+    wait(trail_events, "the audit trail")
+    look("officer")
+    for job in (first, second):
+        if job["fingerprint"] not in element("waiting-list").text or f"rho {job['charge']['loss']:.4g}" not in element("waiting-list").text:
+            wrong(f"fingerprint or charge of a job that waits are not shown: {element('waiting-list').text}")
+    # Escape approves nothing, and the focus is where it was.
+    approve = by_text("Approve and start")
+    tab_to(approve, "the button that approves")
+    # Made in one second, they stand in any order.
+    if focused().get_attribute("data-at") == first["id"]:
+        first, second = second, first
+    press(Keys.ENTER)
+    wait(lambda: seen("confirm"), "the question")
+    if second["fingerprint"] not in element("confirm-body").text:
+        wrong("what is approved is not named")
+    look("approve")
+    press(Keys.ESCAPE)
+    wait(lambda: not seen("confirm"), "the end of the question")
+    if not approve(focused()) or ask("GET", "/v1/jobs/" + second["id"])["status"] != "awaiting_references":
+        wrong("Escape approves, or takes the focus away")
+    press(Keys.SPACE)
+    answer_dialog(Keys.SPACE)
+    wait(lambda: len(browser.find_elements(By.CSS_SELECTOR, "#waiting-list li")) == 1, "one job that waits")
+    focus_is_kept("a job is approved")
+    wait(lambda: ask("GET", "/v1/jobs/" + second["id"])["status"] == "done", "the job that was approved")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#spent-list td[data-what=Runs]")[0].text == "1", "the run among what was spent", 20)
+    tab_to(by_text("Refuse"), "the button that refuses")
+    press(Keys.ENTER)
+    answer_dialog(Keys.ENTER)
+    wait(lambda: "None does" in element("waiting-list").text, "that none waits")
+    focus_is_kept("a job is refused")
+    if ask("GET", "/v1/jobs/" + first["id"])["status"] != "cancelled":
+        wrong("a job that was refused is not cancelled")
+    check_trail(second)
+    check_gap(second)
+
+
+def check_trail(job):
+    """The trail: all of it, one event, one job, and by pages."""
+    tab_to(by_id("trail-event"), "the choice of events")
+    press("start")
+    tab_to(by_text("Show"), "the button that shows")
+    press(Keys.SPACE)
+    wait(lambda: set(trail_events()) == {"start"}, "entries of one event")
+    if "otto, officer" not in element("trail-list").text or job["fingerprint"] not in element("trail-list").text:
+        wrong(f"who approved what is not told: {element('trail-list').text}")
+    retype("trail-job", "<b>")
+    press(Keys.ENTER)
+    wait(lambda: seen("trail-job-fault"), "a word about what is no job")
+    look("trail-fault")
+    browser.execute_script("document.getElementById('trail-title').focus()")
+    tab_to(by_id("trail-event"), "the choice of events")
+    press("all")
+    retype("trail-job", job["id"])
+    press(Keys.ENTER)
+    wait(lambda: trail_events() == ["end", "start", "upload", "create"], "the entries of one job")
+    replace(Keys.BACKSPACE)
+    press(Keys.ENTER)
+    wait(lambda: len(trail_events()) == 25, "a page")
+    newest = element("trail-list").text
+    tab_to(by_text("Older"), "the button to older ones")
+    press(Keys.ENTER)
+    wait(lambda: trail_events() and element("trail-list").text != newest and trail_events()[-1] == "serve_begin", "the older ones")
+    focus_is_kept("a page is turned")
+    press(Keys.SPACE)  # there are none older, so this is the way back
+    wait(lambda: len(trail_events()) == 25, "the newer ones")
+
+
+def check_gap(lost):
+    """The ledger is put back under the server: the page says which run is lost, and nothing is approved before that is confirmed."""
+    last = wait_for_approval("last")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#waiting-list li"), "a job that waits", 20)
+    for ending in ("-wal", "-shm", ""):
+        if os.path.exists(os.path.join(FOLDER, "office.db" + ending)):
+            os.unlink(os.path.join(FOLDER, "office.db" + ending))
+    shutil.copy(os.path.join(FOLDER, "office-older.db"), os.path.join(FOLDER, "office.db"))
+    wait(lambda: seen("gap"), "a word about the ledger", 20)
+    browser.refresh()
+    sign_in("officer")
+    wait(lambda: seen("trouble") and "nothing is charged" in element("trouble").text.lower(), "a word about the ledger at the begin")
+    wait(lambda: seen("gap"), "a word about the ledger")
+    wait(trail_events, "the audit trail")
+    look("gap")
+    run = ask("GET", "/v1/ledger/gap", role="officer")["runs"][0]
+    if run["job"] != lost["id"] or any(text not in element("gap").text for text in (run["run"][:12], lost["id"][:12], f"rho {lost['charge']['loss']:.4g}", "notes", "ada")):
+        wrong(f"what is lost is not named: {element('gap').text}")
+    if any(node.is_enabled() for node in browser.find_elements(By.CSS_SELECTOR, "#waiting-list button") if node.text.startswith("Approve")):
+        wrong("a job can be approved over a ledger that lacks charges")
+    browser.execute_script("document.getElementById('officer-title').focus()")
+    tab_to(by_text("Go on without"), "the button that confirms")
+    press(Keys.ENTER)
+    wait(lambda: seen("confirm"), "the question")
+    press(Keys.ESCAPE)
+    wait(lambda: not seen("confirm"), "the end of the question")
+    if not ask("GET", "/v1/ledger/gap", role="officer")["held"]:
+        wrong("Escape confirms")
+    press(Keys.ENTER)
+    answer_dialog(Keys.ENTER)
+    wait(lambda: not seen("gap"), "the end of the gap")
+    focus_is_kept("a gap is confirmed")
+    told = ask("GET", "/v1/trail/entries?event=ledger_restored", role="officer")["data"]
+    if [(entry["key"], list(entry["runs"].values())) for entry in told] != [("otto", [lost["id"]])]:
+        wrong(f"who confirmed it is not told: {told}")
+    press(Keys.ENTER)  # the focus is on the next thing to do
+    answer_dialog(Keys.ENTER)
+    wait(lambda: ask("GET", "/v1/jobs/" + last["id"])["status"] == "done", "the job behind the gap")
+
+
+def check_hostile_day():
+    """Hostile answers on the officer's view, with a job that waits and a gap."""
+    wait_for_approval("hostile")
+    browser.refresh()
+    sign_in("officer")
+    charge = {"measure": "rho", "loss": 1, "dataset": "", "runs": 1}
+    spoil({"held": True, "gap": "", "entries": 2, "datasets": [charge], "runs": [{"run": "", "job": "", "dataset": "", "owner": "", "charge": charge}]})
+    go("#new")
+    go("#officer")
+    for part in ("gap", "waiting-list", "spent-list", "trail-list"):
+        wait(lambda: HOSTILE[:12] in element(part).text, "hostile words in " + part)
+    width("narrow")
+    picture("hostile-officer")
+    if browser.execute_script("return document.documentElement.scrollWidth") > WIDTHS["narrow"]:
+        wrong("hostile words make the officer's day wider than a narrow screen")
+    width("wide")
+    check_no_markup()
+
+
+def check_no_officer():
+    """A scientist has no such day."""
+    browser.refresh()
+    sign_in("use")
+    go("#officer")
+    wait(lambda: seen("trouble") and "officers" in element("trouble").text, "a word about the role")
+    if seen("officer-link") or trail_events() or seen("gap"):
+        wrong("a scientist is shown what is for officers")
+    look("no-officer")
+
+
 def check_scientist_is_none():
     go("#budget")
     wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#datasets-list tbody tr"), "the data sets")
@@ -311,19 +503,31 @@ def check_scientist_is_none():
     look("forbidden")
 
 
-def check_hostile():
-    """Every string that the server sends is markup. It must be shown, and nothing else."""
-    browser.execute_script("""const real = window.fetch, hostile = arguments[0], kept = /^(status|type|object|id|measure|created)$/;
+def spoil(gap=None):
+    """Every string that the server sends is markup from now on; `gap` is what an answer about one has beside its own."""
+    browser.execute_script("""const real = window.fetch, hostile = arguments[0], gap = arguments[1], kept = /^(status|type|object|id|measure|created)$/;
         const spoil = (value, name) => Array.isArray(value) ? value.map(part => spoil(part, "")) :
             value && typeof value === "object" ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, spoil(part, name)])) :
             typeof value === "string" && !kept.test(name) ? hostile : value;
         window.fetch = async (...all) => {
-            const response = await real(...all), text = await response.text();
+            const response = await real(...all);
+            let text = await response.text();
+            if (String(all[0]).endsWith("/v1/ledger/gap")) text = JSON.stringify({...JSON.parse(text), ...gap});
             const lines = text.split("\\n").map(line => { try { return JSON.stringify(spoil(JSON.parse(line), "")); } catch { return line; } });
             let body;
             try { body = JSON.stringify(spoil(JSON.parse(text), "")); } catch { body = lines.join("\\n"); }
             return new Response([204, 304].includes(response.status) ? null : body, {status: response.status});
-        };""", HOSTILE)
+        };""", HOSTILE, gap)
+
+
+def check_no_markup():
+    if browser.find_elements(By.CSS_SELECTOR, "main img, main script, b b, #texts b, td b, li b b") or browser.title == "owned":
+        wrong("a text of the server became markup")
+
+
+def check_hostile():
+    """Every string is markup. It must be shown, and nothing else."""
+    spoil()
     for view in ("#jobs", "#budget", "#new", "job"):
         if view == "job":
             go("#jobs")
@@ -344,8 +548,8 @@ def check_hostile():
         if browser.execute_script("return document.documentElement.scrollWidth") > WIDTHS["narrow"]:
             wrong(f"hostile names make {view} wider than {WIDTHS['narrow']} pixels")
         width("wide")
-    if browser.find_elements(By.CSS_SELECTOR, "main img, main script, b b, #texts b, td b") or browser.title == "owned":
-        wrong("a text of the server became markup")
+    check_no_markup()
+
 
 def check_policy():
     """What a text would have to do, were it markup, the browser forbids: to run, and to send something elsewhere."""
@@ -379,7 +583,7 @@ def check_requests():
         if message["method"] != "Network.requestWillBeSent":
             continue
         address = message["params"]["request"]["url"]
-        if not address.startswith((URL + "/", "blob:" + URL, "data:", "chrome:")):
+        if not address.startswith((URL + "/", OFFICE + "/", "blob:" + URL, "data:", "chrome:")):
             wrong("it asked " + address[:200])
         if read_key("use") in address or read_key("officer") in address:
             wrong("a key stands in an address")
@@ -406,6 +610,9 @@ with tempfile.TemporaryDirectory(dir=FOLDER) as profile:
         sign_in("use")
         check_scientist_is_none()
         check_end()
+        check_day()
+        check_hostile_day()
+        check_no_officer()
         check_requests()
         check_policy()
     finally:

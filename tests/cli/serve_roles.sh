@@ -5,7 +5,8 @@
 # learns that there is one; if a key of an older file may less than before; if an admin's change of
 # keys is not told, or a key stands anywhere; if one key has more jobs, bytes or places in the queue
 # than it may, or its many jobs keep those of others waiting; if somebody who is no proxy is believed
-# whose request it is.
+# whose request it is; if somebody who is no officer reads the audit trail or takes a ledger that was
+# put back, or that is charged before one does.
 client=$(dirname "$(realpath "$0")")/../serve/roles.py
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -25,5 +26,5 @@ says err 'trusted-proxy needs --keys FILE'
 refused 2 serve -m tiny.gguf --listen 127.0.0.1:0 --trusted-proxy proxy.example
 says err 'trusted-proxy must be an address'
 
-run_cases "$client" roles admin proxy quota fair
+run_cases "$client" roles officer admin proxy quota fair
 exit 0

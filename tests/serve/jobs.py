@@ -512,12 +512,15 @@ def case_approved():
     server.stop()
 
 
-def refused_start(*more):
-    """The line with which a server does not begin."""
-    done = subprocess.run([CUTTLE, 'serve', '-m', 'tiny.gguf', '--listen', '127.0.0.1:0', '--state', 'state', '--runtime-dir', RUN,
-                           '--ledger', 'ledger', *more], capture_output=True, timeout=60)
-    check(done.returncode == 7 and done.stderr.count(b'\n') == 1, f'exit {done.returncode}: {done.stderr.decode()}')
-    return done.stderr.decode()
+def held(*more):
+    """What a server lacks that charges nothing before somebody says so."""
+    server = Server(*more)
+    gap = server.json('GET', '/v1/ledger/gap', 200)
+    check(gap['held'] is True and len(gap['gap']) == 64, f'nothing is missed: {gap}')
+    ready = server.json('GET', '/ready', 503)
+    check((ready['status'], ready['ledger']) == ('ledger_restored', 'restored'), f'{ready}')
+    server.stop()
+    return gap
 
 
 def copy_ledger(one, other):
@@ -543,12 +546,17 @@ def case_restored():
     Server().stop()
     copy_ledger('ledger', 'two')
     copy_ledger('one', 'ledger')
-    check('ledger lacks 1 entries' in refused_start(), 'the other charge is not missed')
+    gap = held()
+    check((gap['entries'], gap['runs'], gap['datasets']) == (1, [], []), f'the other charge is not missed: {gap}')
+    check(f'ledger lacks 1 entries' in open('log').read() and '--ledger-restored' in open('log').read(), 'nobody is told')
     copy_ledger('empty', 'ledger')
-    check('ledger lacks 2 entries' in refused_start() and '--ledger-restored' in refused_start(), 'the charges are not missed')
+    gap = held()
+    check((gap['entries'], [run['job'] for run in gap['runs']]) == (2, [job]), f'the charges are not missed: {gap}')
+    lost = gap['runs'][0]
+    check(lost['charge']['measure'] == 'rho' and lost['charge']['loss'] > 0 and lost['dataset'] == 'notes' and len(lost['run']) == 32, f'{lost}')
     # By the receipts alone, too.
     os.rename('state/ledger.head', 'head')
-    check('ledger lacks 1 entries' in refused_start(), 'the charge of the job is not missed')
+    check(held()['entries'] == 1, 'the charge of the job is not missed')
     os.rename('head', 'state/ledger.head')
     copy_ledger('two', 'ledger')
     server = Server()
@@ -563,7 +571,7 @@ def case_restored():
     server.wait(next)
     server.stop()
     copy_ledger('empty', 'ledger')
-    refused_start()
+    check([run['job'] for run in held()['runs']] == [next], 'what was said to be lost is named again, or the next is not')
     # What says which entry was the newest is damaged.
     copy_ledger('two', 'ledger')
     Server('--ledger-restored').stop()
@@ -572,7 +580,7 @@ def case_restored():
     for damaged in ('', head[:-1], 'x' + head[1:], head + head):
         with open('state/ledger.head', 'w') as file:
             file.write(damaged)
-        refused_start()
+        held()
     with open('state/ledger.head', 'w') as file:
         file.write(head)
     # Put back under a server that runs. What waits does not begin, also where nobody has stopped it.
@@ -586,14 +594,22 @@ def case_restored():
     wait_until(lambda: len(runs()) > before, 'the long job is not charged')
     check(server.status(waiting) == 'queued', 'the second job does not wait')
     copy_ledger('empty', 'ledger')
-    server.error('POST', f'/v1/jobs/{ready}/start', 503, 'ledger_busy')
+    server.error('POST', f'/v1/jobs/{ready}/start', 503, 'ledger_restored')
     wait_until(lambda: server.status(long) != 'running', 'the long job does not end', 60)
     time.sleep(1)
     check(not runs(), 'a job is charged in a ledger that was put back')
     # It is looked at again and again, and is called running meanwhile.
     wait_until(lambda: server.status(waiting) == 'queued', 'a job does not wait for the ledger that it knows')
+    # The newest copy is there again, under the server that runs: nothing needs to be said.
+    copy_ledger('two', 'ledger')
+    check(server.json('GET', '/v1/ledger/gap', 200)['held'] is False, 'a whole ledger lacks something')
+    server.json('GET', '/ready', 200)
     server.stop()
-    refused_start()
+    copy_ledger('empty', 'ledger')
+    server = Server('--ledger-restored')
+    for job in [job['id'] for job in server.json('GET', '/v1/jobs', 200)['data']]:
+        server.json('DELETE', f'/v1/jobs/{job}', 204)
+    server.stop()
     # A charge that was made while the server was killed in the middle of a job.
     copy_ledger('empty', 'ledger')
     server = Server('--ledger-restored')
@@ -603,7 +619,7 @@ def case_restored():
     check(server.status(job) == 'running', 'the charge was noted when the job had ended')
     server.kill()
     copy_ledger('empty', 'ledger')
-    refused_start()
+    check([run['job'] for run in held()['runs']] == [job], 'the job under way is not named')
 
 
 def case_busy():

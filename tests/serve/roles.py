@@ -7,12 +7,13 @@ Each case begins its own servers in the current folder, as those of jobs.py do.
 """
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
 import time
 
-from jobs import (CUTTLE, LONG, PLAN, RUN, Server, check, command, ends_within, follow, keep_lines, make_ledger, no_canary, records, wait_until)
+from jobs import (CANARY, CUTTLE, LONG, PLAN, RUN, Server, check, command, ends_within, follow, keep_lines, make_ledger, no_canary, records, runs, wait_until)
 
 
 def make_key(who, role, *datasets):
@@ -50,7 +51,8 @@ def case_roles():
              ('GET', '/v1/jobs', None, 'ann eve bob chief boss'), ('GET', '/v1/budget', None, 'ann eve bob chief boss'),
              ('POST', '/v1/jobs', request('ward7', dry_run=True), 'eve bob chief boss'),
              ('GET', '/v1/ledger/ward7/entries', None, 'chief boss'), ('POST', '/v1/ledger/verify', {}, 'chief boss'),
-             ('GET', '/v1/trail', None, 'chief'), ('GET', '/v1/keys', None, 'root'), ('POST', '/v1/keys', {}, 'root'), ('DELETE', '/v1/keys/none', None, 'root'))
+             ('GET', '/v1/trail', None, 'chief'), ('GET', '/v1/trail/entries', None, 'chief'), ('GET', '/v1/ledger/gap', None, 'chief'),
+             ('POST', '/v1/ledger/gap', {}, 'chief'), ('GET', '/v1/keys', None, 'root'), ('POST', '/v1/keys', {}, 'root'), ('DELETE', '/v1/keys/none', None, 'root'))
     for method, path, body, may in asked:
         for who in keys:
             got = status(who, method, path, body)
@@ -94,6 +96,110 @@ def case_roles():
         except SystemExit:
             continue
         check(False, f'a server begins with the key line zoe{line}')
+
+
+def case_officer():
+    """An officer approves, reads the trail by pages, and says what becomes of a ledger that was put back; nobody else does."""
+    make_ledger()
+    keys = {'ann': make_key('ann', 'use'), 'chief': make_key('chief', 'officer'), 'boss': make_key('boss', 'officer', 'notes'),
+            'meter': make_key('meter', 'metrics'), 'root': make_key('root', 'admin')}
+    server = Server('--keys', 'keys', '--approval', '--plain', 'off')
+    chief = keys['chief']
+
+    def ready(name):
+        job = server.create(PLAN, name, keys['ann'])['id']
+        server.upload(job, records(12), key=keys['ann'])
+        server.error('POST', f'/v1/jobs/{job}/start', 403, 'forbidden_role', key=keys['ann'])
+        seen = server.json('GET', f'/v1/jobs/{job}', 200, key=chief)
+        check(seen['fingerprint'] and seen['charge']['loss'] > 0 and seen['owner'] == 'ann', f'{seen}')
+        return job, seen['approval']
+
+    def run(name):
+        job, approval = ready(name)
+        server.json('POST', f'/v1/jobs/{job}/start', 202, key=chief, headers={'If-Match': f'"{approval}"'})
+        server.wait(job, key=chief)
+        return job
+
+    def pages(query, limit=3):
+        found, before = [], ''
+        while before is not None:
+            page = server.json('GET', f'/v1/trail/entries?{query}&limit={limit}{before and f"&before={before}"}', 200, key=chief)
+            check(len(page['data']) <= limit, f'{len(page["data"])} entries')
+            found, before = found + page['data'], page['next']
+        return found
+
+    first = run('first')
+    command('ledger', 'backup', '--ledger', 'ledger', '-o', 'copy')
+    second, third = run('second'), run('third')
+    server.json('DELETE', f'/v1/jobs/{third}', 204, key=keys['ann'])
+    refused, _ = ready('refused')
+    server.json('POST', f'/v1/jobs/{refused}/cancel', 202, key=chief)
+    check([(e['key'], e['job']) for e in entries('cancel')] == [('chief', refused)], 'who refused a job is not told')
+    # The trail, the newest first: every entry once, and each page is told.
+    before = [json.loads(line) for line in open('state/trail.jsonl')]
+    seen = pages('x')
+    check([e['number'] for e in seen] == sorted((e['number'] for e in seen), reverse=True), 'not the newest first')
+    check(seen[1:] == before[::-1] and seen[0]['what'] == 'trail' and seen[0]['key'] == 'chief', 'an entry is another one, or there twice')
+    check(len(entries('fetch')) == (len(seen) + 2) // 3, f'{len(entries("fetch"))} fetches are told')
+    for query, wanted in (('event=start', entries('start')), (f'job={second}', [e for e in before if e.get('job') == second]), ('event=none', []),
+                          (f'event=end&job={third}', [e for e in entries('end') if e['job'] == third])):
+        check(pages(query) == wanted[::-1], f'{query}: {pages(query)}')
+    for query in ('limit=0', 'limit=201', 'limit=x', 'limit=', 'before=5', 'before=0', 'before=-1', 'before=99999999999', 'event=', 'event=A', 'job=%6a', 'job=' + 'a' * 65):
+        server.error('GET', '/v1/trail/entries?' + query, 400, 'invalid_value', key=chief)
+    for who, code in (('ann', 'forbidden_role'), ('meter', 'forbidden_role'), ('root', 'forbidden_role'), ('boss', 'forbidden_dataset')):
+        for path in ('/v1/trail', '/v1/trail/entries', '/v1/ledger/gap'):
+            server.error('GET', path, 403, code, key=keys[who])
+    check(server.json('GET', '/v1/ledger/gap', 200, key=chief) == {'object': 'ledger_gap', 'held': False}, 'a whole ledger lacks something')
+    server.error('POST', '/v1/ledger/gap', 409, 'no_gap', {'gap': 'x'}, key=chief)
+    # The ledger is put back: nothing is charged, and officers of all data sets learn what is lost, removed jobs included.
+    next, approval = ready('next')
+    server.stop()
+    for ending in ('', '-wal', '-shm'):
+        if os.path.exists('ledger' + ending):
+            os.unlink('ledger' + ending)
+    shutil.copy('copy', 'ledger')
+    server = Server('--keys', 'keys', '--approval', '--plain', 'off')
+    check(server.json('GET', '/ready', 503)['status'] == 'ledger_restored', 'it is ready')
+    gap = server.json('GET', '/v1/ledger/gap', 200, key=chief)
+    check(sorted(r['job'] for r in gap['runs']) == sorted((second, third)) and {r['owner'] for r in gap['runs']} == {'ann'}, f'{gap}')
+    charge = {e['job']: e['charge'] for e in entries('start')}
+    check(all(r['charge'] == charge[r['job']] for r in gap['runs']), f'{gap}')
+    total = gap['datasets'][0]
+    check((total['dataset'], total['measure'], total['runs']) == ('notes', 'rho', 2) and abs(total['loss'] - 2 * charge[second]['loss']) < 1e-9, f'{gap}')
+
+    def start(who, wanted='ledger_restored'):
+        return server.error('POST', f'/v1/jobs/{next}/start', 503, wanted, key=keys[who], headers={'If-Match': f'"{approval}"'})['message']
+
+    check('notes rho' in start('chief') and '2 runs' in start('chief'), 'the officer is not told what is lost')
+    check('notes' not in start('boss') and '2 runs' not in start('boss'), 'an officer of one data set is told of all')
+    for who, code in (('ann', 'forbidden_role'), ('meter', 'forbidden_role'), ('root', 'forbidden_role'), ('boss', 'forbidden_dataset')):
+        server.error('POST', '/v1/ledger/gap', 403, code, {'gap': gap['gap']}, key=keys[who])
+    for body in ({}, {'gap': 5}, {'gap': None}):
+        server.error('POST', '/v1/ledger/gap', 400, 'invalid_value', body, key=chief)
+    server.error('POST', '/v1/ledger/gap', 412, 'not_as_approved', {'gap': '0' * 64}, key=chief)
+    start('chief')
+    check(len(runs()) == 1, 'a ledger that was put back is charged')
+    # Killed, nothing is confirmed; what was confirmed stays.
+    server.kill()
+    server = Server('--keys', 'keys', '--approval', '--plain', 'off')
+    start('chief')
+    check(server.json('POST', '/v1/ledger/gap', 200, {'gap': gap['gap']}, key=chief)['held'] is False, 'it is still held')
+    server.kill()
+    server = Server('--keys', 'keys', '--approval', '--plain', 'off')
+    server.error('POST', '/v1/ledger/gap', 409, 'no_gap', {'gap': gap['gap']}, key=chief)
+    server.json('GET', '/ready', 200)
+    told = entries('ledger_restored')
+    check([(e['key'], e['role'], sorted(e['runs'].values())) for e in told] == [('chief', 'officer', sorted((second, third)))], f'{told}')
+    check(second in told[0]['missing'].values(), f'{told}')
+    check(server.json('GET', f'/v1/jobs/{second}', 200, key=chief)['charge_lost'], 'the job does not say that its charge is lost')
+    check('charge_lost' not in server.json('GET', f'/v1/jobs/{first}', 200, key=chief), 'a charge that stands is called lost')
+    server.json('POST', f'/v1/jobs/{next}/start', 202, key=chief, headers={'If-Match': f'"{approval}"'})
+    server.wait(next, key=chief)
+    check(len(runs()) == 2, 'what was approved is not charged')
+    check(pages('event=ledger_restored') == told, 'it is not shown')
+    check(CANARY not in json.dumps(pages('x', 200)) and CANARY not in json.dumps(gap), 'a text is shown')
+    server.stop()
+    no_canary('state', 'log')
 
 
 def case_admin():

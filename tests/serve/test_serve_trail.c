@@ -2,7 +2,9 @@
 // Tests serve/jobs/trail.c, trail_check.c and trail_copy.c. It fails if a trail that was edited,
 // cut, put in another order or written anew is called whole, at any of its bytes; if one that a
 // kill left at any of its bytes is not gone on with, or has an entry twice; if a trail that is
-// moved away, or has grown, is written; if a copy lacks a line or has one twice.
+// moved away, or has grown, is written; if a copy lacks a line or has one twice; if pages of the
+// trail lack an entry, have one twice or in another order, whatever is filtered and however long
+// the lines are, or read without end.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +13,11 @@
 
 #include "serve/jobs/trail_check.h"
 #include "serve/jobs/trail_copy.h"
+#include "serve/jobs/trail_read.h"
 
 #include "tests/support/files.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,8 +321,79 @@ static void lists_of_other_versions(void **state) {
 	assert_non_null(strstr(error.message, "later cuttle"));
 }
 
+/* Reads all pages, and checks that they have entries 1 to `count` with numbers that `step` divides,
+ * the newest first. Returns how many pages there were. */
+static int read_pages(int file, off_t size, struct trail_query query, int count, int step) {
+	int pages = 0;
+	json_t *page, *entry;
+	size_t i;
+	int wanted = count / step * step;
+	do {
+		assert_int_equal(trail_page(file, size, &query, &page, NULL), CUTTLE_OK);
+		assert_in_range(json_array_size(json_object_get(page, "data")), 0, query.limit);
+		json_array_foreach(json_object_get(page, "data"), i, entry) {
+			assert_int_equal(json_integer_value(json_object_get(entry, "number")),
+			                 wanted);
+			wanted -= step;
+		}
+		query.before = json_integer_value(json_object_get(page, "next"));
+		json_decref(page);
+		pages++;
+	} while (query.before);
+	assert_int_equal(wanted, 0);
+	return pages;
+}
+
+/* Every fifth entry is an "end", every hundredth is long, and every tenth is of the job "job_a". */
+static void pages_have_each_entry_once(void **state) {
+	(void)state;
+	enum { COUNT = 5000, LONG = 300 << 10 };
+	char *filler = malloc(LONG + 1);
+	json_t *page;
+	assert_non_null(filler);
+	memset(filler, 'x', LONG);
+	filler[LONG] = 0;
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	for (int i = 1; i <= COUNT; i++)
+		assert_true(
+		    fprintf(out,
+		            "{\"number\":%d,\"event\":\"%s\",\"job\":\"%s\",\"more\":\"%s\"}\n", i,
+		            i % 5 ? "start" : "end", i % 10 ? "job_b" : "job_a",
+		            i % 100 ? "" : filler) > 0);
+	assert_int_equal(fclose(out), 0);
+	free(filler);
+	const int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat state_of;
+	assert_int_equal(fstat(file, &state_of), 0);
+	const off_t size = state_of.st_size;
+	// A page looks at some MiB, whatever it finds: of 15 MiB at least two.
+	assert_int_equal(read_pages(file, size, (struct trail_query){.limit = 100}, COUNT, 1),
+	                 COUNT / 100);
+	assert_in_range(
+	    read_pages(file, size, (struct trail_query){.event = "end", .limit = 200}, COUNT, 5), 5,
+	    8);
+	(void)read_pages(file, size, (struct trail_query){.job = "job_a", .limit = 7}, COUNT, 10);
+	assert_in_range(
+	    read_pages(file, size, (struct trail_query){.event = "none", .limit = 1}, 0, 1), 2, 4);
+	// Not the beginning of an entry, or behind the end.
+	struct trail_query query = {.before = 5, .limit = 1};
+	assert_int_equal(trail_page(file, size, &query, &page, NULL), CUTTLE_USAGE);
+	query.before = size + 1;
+	assert_int_equal(trail_page(file, size, &query, &page, NULL), CUTTLE_USAGE);
+	assert_null(page);
+	// What was appended since is not there yet.
+	query = (struct trail_query){.limit = 1};
+	assert_int_equal(trail_page(file, 0, &query, &page, NULL), CUTTLE_OK);
+	assert_int_equal(json_array_size(json_object_get(page, "data")), 0);
+	assert_true(json_is_null(json_object_get(page, "next")));
+	json_decref(page);
+	(void)close(file);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(pages_have_each_entry_once),
 	    cmocka_unit_test(a_line_has_the_hash_of_the_one_before),
 	    cmocka_unit_test(any_byte_that_is_changed_is_noticed),
 	    cmocka_unit_test(entries_that_go_or_move_are_named),

@@ -293,9 +293,13 @@ def case_restored():
         if os.path.exists('ledger' + ending):
             os.unlink('ledger' + ending)
     shutil.copy('copy', 'ledger')
-    why = refused()
+    server = Server()
+    why = open('log').read()
     check('lacks 2 entries' in why and '--ledger-restored' in why, why)
+    check(not told('ledger_restored'), 'it is told before somebody takes it')
+    server.stop()
     Server('--ledger-restored').stop()
+    check([list(entry['runs'].values()) for entry in told('ledger_restored')] == [[second]], 'not the run that is lost')
     missing = [entry['missing'] for entry in told('ledger_restored')]
     check(len(missing) == 1 and set(missing[0]) <= set(lost) and lost[-1] in missing[0] and second in missing[0].values(), f'{missing}, lost {lost}')
     server = Server()
