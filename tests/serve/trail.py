@@ -495,6 +495,7 @@ def case_full():
         waits = server.create(PLAN, 'waits')['id']
         server.upload(waits, records(12))
         before = len(entries(trail))
+        command('ledger', 'init', '--ledger', 'small/ledger', '--dataset', 'notes', '--rho-limit', '1')
         filler = open('small/filler', 'wb', buffering=0)
         try:
             while True:
@@ -510,11 +511,18 @@ def case_full():
         check(server.json('GET', '/ready', 503)['disk'] == 'full', 'a full disk is not told')
         check(refusals > 20, f'a full disk refuses {refusals} of 40')
         fetched = 40 - refusals
+        # A ledger on that disk says why it cannot be used, and is charged when there is room again.
+        reserve = [CUTTLE, 'ledger', 'reserve', '--ledger', 'small/ledger', '--dataset', 'notes', '--rho', '0.5']
+        done_ledger = subprocess.run(reserve, capture_output=True, text=True)
+        wanted = 'cuttle ledger: the ledger small/ledger cannot be used: the disk is full\n'
+        check((done_ledger.returncode, done_ledger.stderr) == (7, wanted), f'{done_ledger}')
         server.json('POST', f'/v1/jobs/{waits}/start', 507)
         server.json('DELETE', f'/v1/jobs/{done}', 507)
         check(os.path.exists(f'small/state/jobs/{done}/out.jsonl'), 'what cannot be told is removed')
         check(server.status(waits) == 'awaiting_references' and server.status(done) == 'done', 'what cannot be told is done')
         os.truncate('small/filler', 0)
+        subprocess.run(reserve, check=True, capture_output=True)
+        check(len(runs('small/ledger')) == 1, 'a refused charge counts')
         server.json('DELETE', f'/v1/jobs/{waits}', 204)
         server.stop()
         verify(place='small/state')
