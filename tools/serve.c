@@ -37,6 +37,7 @@
 //                                       path and no body
 #include "serve/serve.h"
 #include "tools/common/verbs.h"
+#include "tools/report/report_text.h"
 
 #include "io/ledger/ledger.h"
 #include "io/disk/secrecy.h"
@@ -44,6 +45,7 @@
 #include "io/disk/fail.h"
 #include "serve/http/health.h"
 #include "serve/http/keys.h"
+#include "serve/jobs/trail_charges.h"
 #include "serve/jobs/trail_check.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -117,7 +119,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "state", .first = true, SERVE(state), .argument = "FOLDER",
 	 .help = "keep private jobs here, a folder of this server alone; with --ledger"},
 	{.name = "ledger", .first = true, SERVE(ledger), .argument = "FILE",
-	 .help = "the ledger that private jobs are charged in (cuttle ledger init)"},
+	 .help = "the ledger that private jobs are charged in (cuttle ledger init). trail verify: "
+	         "a ledger that must have what jobs of the trail were charged"},
 	{.name = "runtime-dir", .first = true, SERVE(runtime), .argument = "FOLDER",
 	 .help = "keep the keys of uploaded references here; must be in memory, so that a reboot "
 	         "forgets them (default: $RUNTIME_DIRECTORY, else /run/user/UID/cuttle)"},
@@ -190,8 +193,8 @@ static const char ABOUT[] =
 	"A ledger may lack the charge of a job that is done, or the newest entry that this "
 	"server saw. Then it was put back from a backup, or is another one: the server begins, "
 	"and charges nothing (503). Put the newest copy there. Where there is none, charge by "
-	"hand what is known (cuttle ledger reserve; receipts have the numbers). Then an officer "
-	"confirms the gap on the page, or by /v1/ledger/gap, or begin once with "
+	"hand what is known: cuttle serve trail verify with --ledger prints the commands. Then an "
+	"officer confirms the gap on the page, or by /v1/ledger/gap, or begin once with "
 	"--ledger-restored.\n"
 	"STATE/trail.jsonl is the audit trail: who created, uploaded, started, fetched, "
 	"cancelled and removed which job, and which keys came and went, with time, key and "
@@ -199,7 +202,9 @@ static const char ABOUT[] =
 	"cuttle serve trail verify STATE says whether it is whole, also while the server runs, "
 	"and also of a copy of the file. Exit 7: it was changed, cut or put in another order. "
 	"Who owns the folder can write all of it anew, but for --sign. So keep the hash that it "
-	"prints elsewhere, and give it as --head.\n"
+	"prints elsewhere, and give it as --head. With --ledger it looks for the charge of each "
+	"job in that ledger. Exit 7: some are not there, and it prints the commands that reserve "
+	"them.\n"
 	"cuttle serve health, with the --listen and --tls-cert of a server that runs on this "
 	"machine, ends with 0 if it answers /health, and with 1 if not. A container's health "
 	"check calls it.\n"
@@ -419,6 +424,57 @@ static void print_trail(const struct trail_check *check, bool alone) {
 	                                       : "not checked: jobs.db knows no entry");
 }
 
+/* Prints one charge that a ledger lacks, and the command that puts it there. */
+static enum cuttle_status print_lost_charge(const char *ledger, const char *run,
+                                            const json_t *told) {
+	const json_t *charge = json_object_get(told, "charge");
+	const char *measure = json_string_value(json_object_get(charge, "measure"));
+	const char *dataset = json_string_value(json_object_get(told, "dataset"));
+	const bool renyi = measure && !strcmp(measure, "rdp");
+	char *file = report_shell_word(ledger), *name = report_shell_word(dataset ? dataset : "");
+	printf("lacking    %s: ", json_string_value(json_object_get(told, "job")));
+	if (!measure || !strcmp(run, json_string_value(json_object_get(told, "job"))))
+		printf("look into its receipt, since the trail does not name its charge\n");
+	else if (file && name) {
+		printf("cuttle ledger reserve --ledger %s --dataset %s ", file, name);
+		if (renyi)
+			printf("--measure rdp --order %lld ",
+			       (long long)json_integer_value(json_object_get(charge, "order")));
+		printf("--%s %.17g --run %s\n", renyi ? "loss" : "rho",
+		       json_number_value(json_object_get(charge, "loss")), run);
+	}
+	const bool printed = file && name;
+	free(file);
+	free(name);
+	return printed ? CUTTLE_OK : CUTTLE_NOMEM;
+}
+
+/* Looks for all charges of a trail in a ledger. LEDGER: it lacks some, which were printed. */
+static enum cuttle_status compare_told_charges(const char *trail, const char *ledger,
+                                               struct cuttle_error *error) {
+	json_t *charges, *told;
+	const char *run;
+	enum cuttle_status status = trail_charges_read(trail, true, &charges, error);
+	if (status) return status;
+	const size_t all = json_object_size(charges);
+	status = trail_charges_take(ledger, charges, error);
+	const size_t lost = json_object_size(charges);
+	if (status) {
+		json_decref(charges);
+		return status;
+	}
+	json_object_foreach(charges, run, told) if (!status) status =
+	    print_lost_charge(ledger, run, told);
+	json_decref(charges);
+	if (status) return io_fail(error, status, "out of memory");
+	if (!lost) {
+		printf("charges    all %zu are in %s\n", all, ledger);
+		return CUTTLE_OK;
+	}
+	return io_fail(error, CUTTLE_LEDGER, "%s lacks %zu of %zu charges that the trail tells of",
+	               ledger, lost, all);
+}
+
 static int verify_trail(const struct verb *verb, const struct serve_values *values,
                         const char *place) {
 	struct stat state;
@@ -441,13 +497,15 @@ static int verify_trail(const struct verb *verb, const struct serve_values *valu
 		                 "%s: its last entry is not signed with this key", trail);
 		trail_check_free(&check);
 	}
+	if (!status) {
+		print_trail(&check, !folder);
+		if (values->public_key) printf("signature  of this key, for all entries\n");
+		trail_check_free(&check);
+		if (values->ledger) status = compare_told_charges(trail, values->ledger, &error);
+	}
 	free(trail);
 	free(list);
-	if (status) return verb_fail(verb, status, &error);
-	print_trail(&check, !folder);
-	if (values->public_key) printf("signature  of this key, for all entries\n");
-	trail_check_free(&check);
-	return CUTTLE_OK;
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 static int run_trail_action(const struct verb *verb, const struct serve_values *values, int argc,

@@ -3,6 +3,7 @@
 #include "io/disk/database.h"
 
 #include "io/disk/fail.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -29,8 +30,16 @@ enum cuttle_status database_damaged(const struct database *database, const char 
 	               database->noun, database->path, what);
 }
 
+/* SQLite calls it an I/O error where the file that its readers share cannot grow. */
+static bool is_disk_full(const struct database *database, int code) {
+	const int problem = database->handle ? sqlite3_system_errno(database->handle) : 0;
+	return (code & 0xFF) == SQLITE_FULL ||
+	       ((code & 0xFF) == SQLITE_IOERR && (problem == ENOSPC || problem == EDQUOT));
+}
+
 enum cuttle_status database_fail(const struct database *database, int code,
                                  struct cuttle_error *error) {
+	const bool full = is_disk_full(database, code);
 	switch (code & 0xFF) {
 	case SQLITE_NOMEM:
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -45,10 +54,9 @@ enum cuttle_status database_fail(const struct database *database, int code,
 	case SQLITE_NOTADB:
 		return database_damaged(database, "a page is not as it was written", error);
 	default:
-		return io_fail(error,
-		               (code & 0xFF) == SQLITE_FULL ? database->full : database->failed,
+		return io_fail(error, full ? database->full : database->failed,
 		               "the %s %s cannot be used: %s", database->noun, database->path,
-		               sqlite3_errstr(code));
+		               full ? "the disk is full" : sqlite3_errstr(code));
 	}
 }
 

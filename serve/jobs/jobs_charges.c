@@ -5,6 +5,7 @@
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "serve/jobs/jobs_trail.h"
+#include "serve/jobs/trail_charges.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void read_job_entry(const struct jobs *jobs, const char *id, char entry[H
 
 struct known {
 	const struct jobs *jobs;
-	json_t *entries; /* hash to the job's id, or to "" for the newest entry */
+	json_t *entries; /* hash, or name of a charge, to the job's id; "" for the newest entry */
 };
 
 static enum cuttle_status add_job_entry(void *user, const struct store_job *row) {
@@ -76,9 +77,35 @@ static enum cuttle_status add_head(struct known *known) {
 	return status;
 }
 
+/* Adds the charges of jobs that the trail alone knows, by their names: on another machine, or where
+ * a job was removed or cancelled, no receipt is there. */
+static enum cuttle_status add_told(struct known *known, struct cuttle_error *error) {
+	json_t *charges, *charge, *id, *seen = json_object();
+	const char *name;
+	enum cuttle_status status =
+	    seen ? trail_charges_read(known->jobs->trail_path, false, &charges, error)
+	         : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (status) {
+		json_decref(seen);
+		return status;
+	}
+	bool right = true;
+	json_object_foreach(known->entries, name, id) right =
+	    right && json_object_set_new(seen, json_string_value(id), json_true()) == 0;
+	json_object_foreach(charges, name, charge) {
+		id = json_object_get(charge, "job");
+		if (right && !json_object_get(seen, json_string_value(id)))
+			right = json_object_set(known->entries, name, id) == 0;
+	}
+	json_decref(seen);
+	json_decref(charges);
+	return right ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
 static enum cuttle_status take_entry(void *user, const struct chain_entry *entry) {
 	struct charges_gap *const gap = user;
 	(void)json_object_del(gap->missing, entry->hash);
+	if (!strcmp(entry->kind, "reserve")) (void)json_object_del(gap->missing, entry->run);
 	(void)snprintf(gap->newest, HASH_TEXT, "%s", entry->hash);
 	return CUTTLE_OK;
 }
@@ -153,6 +180,7 @@ enum cuttle_status jobs_charges_compare(struct jobs *jobs, struct charges_gap *g
 	if (!status) status = store_walk(jobs->store, &all, add_job_entry, &known, error);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	if (!status && add_head(&known)) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = add_told(&known, error);
 	if (!status) status = ledger_open(jobs->options.ledger, &ledger, error);
 	if (!status) {
 		status = ledger_walk(ledger, NULL, take_entry, gap, error);

@@ -3,8 +3,9 @@
 //
 // A ledger that was put back from a backup lacks the newest charges, and what they paid for could
 // be paid for again. The file itself cannot show that (io/ledger/ledger.h). But the server knows
-// the charge of each job that is done, from its receipt, and STATE/ledger.head has the newest entry
-// that it saw, whoever made it. For example:
+// the charge of each job that is done, from its receipt, and of others from the audit trail, which
+// a machine may have without the jobs. STATE/ledger.head has the newest entry that it saw, whoever
+// made it. For example:
 //
 //     jobs_charges_compare(jobs, &gap, error);    // what it lacks
 //     jobs_charges_hold(jobs, error);             // before each charge: LEDGER: it lacks something
@@ -20,8 +21,9 @@
 
 /* What a ledger lacks. */
 struct charges_gap {
-	json_t *missing;        /* hash of an entry to the id of the job that it charged, or to ""
-	                           for the newest that was seen; owned */
+	json_t *missing;        /* hash of an entry, or name of a charge that the trail alone
+	                           tells, to the id of its job, or to "" for the newest entry
+	                           that was seen; owned */
 	char newest[HASH_TEXT]; /* the ledger's last entry; "" = it has none */
 	unsigned confirmed;     /* how many gaps had been confirmed before */
 };

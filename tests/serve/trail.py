@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -309,6 +310,88 @@ def case_restored():
     verify()
 
 
+def case_backup():
+    """Ledgers that are backed up under load, and put back on another machine: no charge is lost, or each that is lacking is told
+    with the command that reserves it, and no server charges before."""
+    make_ledger()
+    keys = make_keys(ann='use', ben='use')
+    server = Server('--keys', 'keys')
+    copies, busy = [], threading.Event()
+
+    def back_up():
+        """Copies the trail first: a ledger that is copied later has what that trail tells of."""
+        while not busy.is_set():
+            folder = f'machine-{len(copies)}'
+            os.mkdir(folder, 0o700)
+            for name in ('trail.jsonl', 'trail.key'):
+                shutil.copy(f'state/{name}', folder)
+            command('ledger', 'backup', '--ledger', 'ledger', '-o', f'{folder}.db')
+            copies.append(folder)
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=back_up, daemon=True)
+    thread.start()
+    jobs = [server.queue(PLAN, f'{who}-{i}', 12, key=keys[who]) for who in keys for i in range(3)]
+    cancelled = server.queue({**LONG, 'num': 40}, 'cancelled', 120, key=keys['ann'])
+    for job, who in zip(jobs, ['ann'] * 3 + ['ben'] * 3):
+        server.wait(job, key=keys[who])
+    wait_until(lambda: server.json('GET', f'/v1/jobs/{cancelled}', 200, key=keys['ann'])['texts_done'] > 1, 'the long job does not begin')
+    server.json('POST', f'/v1/jobs/{cancelled}/cancel', 202, key=keys['ann'])
+    wait_until(lambda: server.status(cancelled, keys['ann']) == 'cancelled', 'it is not cancelled')
+    server.json('DELETE', f'/v1/jobs/{jobs[0]}', 204, key=keys['ann'])
+    busy.set()
+    thread.join()
+    server.stop()
+    check(len(copies) > 5, f'only {len(copies)} copies were made')
+    charged = {json.loads(entry)['run'] for entry in runs()}
+    check(len(charged) == 7, f'{len(charged)} charges')
+    verify('--ledger', 'ledger')
+    # Each copy has all that its trail tells of, and a server over it begins.
+    for folder in copies:
+        told_copy = verify('--ledger', f'{folder}.db', place=f'{folder}/trail.jsonl')
+        check('charges    all' in told_copy, told_copy)
+    held = [len(runs(f'{folder}.db')) for folder in copies]
+    check(held == sorted(held) and held[0] == 0 and held[-1] > 0, f'copies have {held} charges')
+    middle = copies[next(at for at, count in enumerate(held) if count > 0)]
+    Server('--keys', 'keys', state=middle, ledger=f'{middle}.db').stop()
+    # A trail that was kept elsewhere is newer than the ledger: nothing but the trail knows what is lacking.
+    for name in ('trail.jsonl', 'trail.key'):
+        shutil.copy(f'state/{name}', copies[0])
+    lacking = f'{copies[0]}.db'
+    server = Server('--keys', 'keys', state=copies[0], ledger=lacking, log='lacking')
+    why = open('lacking').read()
+    check(f'{lacking} lacks 6 entries' in why and '--ledger-restored' in why, why)
+    waits = server.create(PLAN, 'waits', keys['ann'])['id']
+    server.upload(waits, records(12), key=keys['ann'])
+    server.json('POST', f'/v1/jobs/{waits}/start', 503, key=keys['ann'])
+    server.stop()
+    check(not runs(lacking), 'a ledger that lacks charges is charged')
+    done = subprocess.run([CUTTLE, 'serve', 'trail', 'verify', copies[0], '--ledger', lacking], capture_output=True, text=True)
+    check(done.returncode == 7 and done.stderr == f'cuttle serve: {lacking} lacks 7 of 7 charges that the trail tells of\n', f'{done}')
+    commands = re.findall(r'^lacking    job_[a-z2-7]{26}: cuttle (ledger reserve .*)$', done.stdout, re.M)
+    check(len(commands) == 7, done.stdout)
+    for words in commands:
+        command(*shlex.split(words))
+    losses = [sorted((entry['run'], entry['rho']) for entry in map(json.loads, runs(name))) for name in ('ledger', lacking)]
+    check(losses[0] == losses[1], f'charged by hand: {losses}')
+    verify('--ledger', lacking, place=copies[0])
+    server = Server('--keys', 'keys', state=copies[0], ledger=lacking)
+    check(server.json('GET', '/v1/budget/notes', 200, key=keys['ann'])['runs'] == 7, 'another budget')
+    server.stop()
+    # Who gives up a charge is asked no more, and the trail says which; verify goes on telling.
+    command('ledger', 'init', '--ledger', 'fresh', '--dataset', 'notes', '--rho-limit', '100')
+    os.mkdir('given', 0o700)
+    for name in ('trail.jsonl', 'trail.key'):
+        shutil.copy(f'state/{name}', 'given')
+    Server('--keys', 'keys', '--ledger-restored', state='given', ledger='fresh').stop()
+    given = told('ledger_restored', 'given/trail.jsonl')
+    check(len(given) == 1 and set(given[0]['missing']) < charged and set(given[0]['runs']) == charged, f'{given}')
+    check(set(given[0]['missing'].values()) == {*jobs} and set(given[0]['runs'].values()) == {*jobs, cancelled}, f'{given}')
+    Server('--keys', 'keys', state='given', ledger='fresh').stop()
+    check('lacks 7 of 7' in verify('--ledger', 'fresh', place='given', wanted=7), 'what was given up is called charged')
+    verify('--ledger', 'none', wanted=7)
+
+
 def case_killed():
     """Killed anywhere, a server has told each thing once: a job's creation, upload, start, end and removal."""
     make_ledger()
@@ -412,6 +495,7 @@ def case_full():
         waits = server.create(PLAN, 'waits')['id']
         server.upload(waits, records(12))
         before = len(entries(trail))
+        command('ledger', 'init', '--ledger', 'small/ledger', '--dataset', 'notes', '--rho-limit', '1')
         filler = open('small/filler', 'wb', buffering=0)
         try:
             while True:
@@ -427,11 +511,18 @@ def case_full():
         check(server.json('GET', '/ready', 503)['disk'] == 'full', 'a full disk is not told')
         check(refusals > 20, f'a full disk refuses {refusals} of 40')
         fetched = 40 - refusals
+        # A ledger on that disk says why it cannot be used, and is charged when there is room again.
+        reserve = [CUTTLE, 'ledger', 'reserve', '--ledger', 'small/ledger', '--dataset', 'notes', '--rho', '0.5']
+        done_ledger = subprocess.run(reserve, capture_output=True, text=True)
+        wanted = 'cuttle ledger: the ledger small/ledger cannot be used: the disk is full\n'
+        check((done_ledger.returncode, done_ledger.stderr) == (7, wanted), f'{done_ledger}')
         server.json('POST', f'/v1/jobs/{waits}/start', 507)
         server.json('DELETE', f'/v1/jobs/{done}', 507)
         check(os.path.exists(f'small/state/jobs/{done}/out.jsonl'), 'what cannot be told is removed')
         check(server.status(waits) == 'awaiting_references' and server.status(done) == 'done', 'what cannot be told is done')
         os.truncate('small/filler', 0)
+        subprocess.run(reserve, check=True, capture_output=True)
+        check(len(runs('small/ledger')) == 1, 'a refused charge counts')
         server.json('DELETE', f'/v1/jobs/{waits}', 204)
         server.stop()
         verify(place='small/state')
