@@ -171,6 +171,9 @@ static enum cuttle_status load_key_lines(const char *path, struct key_line **lin
 	*lines = NULL;
 	*count = 0;
 	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
+	// Of what stands behind it nobody would know whether it holds.
+	if (!status && strlen(text) != size)
+		status = io_fail(error, CUTTLE_INPUT, "%s has a zero byte", path);
 	if (!status) status = read_key_lines(path, text, lines, count, error);
 	free(text);
 	return status;
@@ -456,7 +459,7 @@ static enum cuttle_status append_key(const char *path, const struct new_key *key
 }
 
 /* Puts the file without the line of an ID in its place. */
-static enum cuttle_status cut_key_line(const char *path, const char *id, bool *found,
+static enum cuttle_status cut_key_line(const char *path, const char *id,
                                        struct cuttle_error *error) {
 	char *text;
 	size_t size, kept = 0;
@@ -464,11 +467,12 @@ static enum cuttle_status cut_key_line(const char *path, const char *id, bool *f
 	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
 	if (status) return status;
 	for (char *at = text, *next; at < text + size; at = next) {
-		next = at + strcspn(at, "\n");
-		next += *next == '\n';
-		const bool its = !strncmp(at, id, length) && at[length] == ' ';
+		next = strchr(at, '\n');
+		next = next ? next + 1 : text + size;
+		// As the line is read: spaces before the ID are none of it.
+		const char *const word = at + strspn(at, " ");
+		const bool its = !strncmp(word, id, length) && word[length] == ' ';
 		const size_t line = (size_t)(next - at);
-		*found = *found || its;
 		if (!its) memmove(text + kept, at, line);
 		if (!its) kept += line;
 	}
@@ -479,13 +483,21 @@ static enum cuttle_status cut_key_line(const char *path, const char *id, bool *f
 
 enum cuttle_status keys_drop(const char *path, const char *id, bool *found,
                              struct cuttle_error *error) {
+	struct key_line *lines;
+	size_t count;
 	int file;
 	*found = false;
 	enum cuttle_status status = lock_key_file(path, &file, error);
 	if (status) return status;
 	char *const real = realpath(path, NULL);
-	status = real ? cut_key_line(real, id, found, error)
+	// A file that no server takes stays whole: with its line gone, the key would still hold.
+	status = real ? load_key_lines(real, &lines, &count, error)
 	              : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) {
+		*found = find_id(lines, count, id);
+		free(lines);
+	}
+	if (*found) status = cut_key_line(real, id, error);
 	free(real);
 	(void)close(file);
 	return status;

@@ -67,7 +67,8 @@ bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder);
  * be written. NOMEM. `datasets` is as in keys_holder. */
 enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
                              const char *datasets, int out, struct cuttle_error *error);
-/* Takes the line of a key out of the file, likewise. *found: there was one. */
+/* Takes the line of a key out of the file, likewise. *found: there was one. INPUT: the file will
+ * not do, and stands as it was. */
 enum cuttle_status keys_drop(const char *path, const char *id, bool *found,
                              struct cuttle_error *error);
 /* The path of the file. */

@@ -228,11 +228,28 @@ def case_admin():
     server.error('DELETE', '/v1/keys/new', 404, 'not_found', key=root)
     server.json('GET', '/v1/jobs', 200, key=keys['bob'])
     check([line.split()[0] for line in open('keys')] == ['root', 'bob'], 'the file of keys')
+    # A line that somebody took out of the file: whoever asks for its end is told the truth.
+    gone = make_key('gone', 'use')
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.ask('GET', '/v1/jobs', None, gone)[0] == 200, 'a new key is not read')
+    keep_lines(lambda name: name != 'gone')
+    server.error('DELETE', '/v1/keys/gone', 404, 'not_found', key=root)
+    server.error('GET', '/v1/jobs', 401, 'invalid_api_key', key=gone)
+    # A file that the server does not take: the key holds, and nobody is told that there is none.
+    with open('keys') as file:
+        whole = file.read()
+    with open('keys', 'a') as file:
+        file.write('eve boss\n')
+    for _ in range(2):
+        server.error('DELETE', '/v1/keys/bob', 500, 'internal', key=root)
+    server.json('GET', '/v1/jobs', 200, key=keys['bob'])
+    with open('keys', 'w') as file:
+        file.write(whole)
     # What somebody did in the file is not said to be the admin's, who had it read.
     make_key('eve', 'use')
     server.json('POST', '/v1/keys', 201, {'id': 'late', 'role': 'use'}, key=root)
     server.json('DELETE', '/v1/keys/late', 204, key=root)
-    late = [(e['subject'], e['key']) for e in entries('key_add')[3:]]
+    late = [(e['subject'], e['key']) for e in entries('key_add')[4:]]
     check(sorted(late) == [('eve', None), ('late', 'root')], f'{late}')
     keep_lines(lambda name: name != 'eve')
     changes = [(e['event'], e['subject'], e['may'], e['key'], e['role']) for e in entries('key_add')[2:3] + entries('key_remove')[:1]]

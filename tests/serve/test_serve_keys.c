@@ -216,6 +216,43 @@ static void keys_that_stay_are_not_hashed_again(void **state) {
 	keys_free(&keys);
 }
 
+static void put_lines(const char *lines) {
+	files_put(path, lines, strlen(lines));
+}
+
+static void expect_lines(const char *lines) {
+	char text[256];
+	const size_t size = files_get(path, text, sizeof text);
+	assert_int_equal(size, strlen(lines));
+	assert_memory_equal(text, lines, size);
+}
+
+/* Of a file that no server takes nothing is taken away: the next answer would say that there is no
+ * such key, and the server would go on with it. */
+static void a_line_is_taken_away_as_it_is_read(void **state) {
+	(void)state;
+	static const char rest[] = "# ann \nbob use " crypto_pwhash_STRPREFIX "2\n",
+	                  broken[] = LINE("use", "1") "bob boss\n",
+	                  zeros[] = LINE("use", "1") "\0\0\n";
+	char text[256];
+	bool found;
+	put_lines("  " LINE("use", "1") "# ann \nbob use " crypto_pwhash_STRPREFIX "2\n");
+	assert_int_equal(keys_drop(path, "ann", &found, NULL), CUTTLE_OK);
+	assert_true(found);
+	expect_lines(rest);
+	assert_int_equal(keys_drop(path, "ann", &found, NULL), CUTTLE_OK);
+	assert_false(found);
+	expect_lines(rest);
+	put_lines(broken);
+	assert_int_equal(keys_drop(path, "ann", &found, NULL), CUTTLE_INPUT);
+	expect_lines(broken);
+	// A power cut may leave zero bytes.
+	files_put(path, zeros, sizeof zeros - 1);
+	assert_int_equal(keys_drop(path, "ann", &found, NULL), CUTTLE_INPUT);
+	assert_int_equal(files_get(path, text, sizeof text), sizeof zeros - 1);
+	assert_int_equal(keys_open(path, &keys, NULL), CUTTLE_INPUT);
+}
+
 static void a_key_is_asked_once_more_when_its_request_is_known(void **state) {
 	(void)state;
 	const struct sockaddr_in address = start_server(HTTP_AT_ONCE);
@@ -245,6 +282,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_secret_is_of_the_line_it_was_checked_against),
 	    cmocka_unit_test(keys_that_stay_are_not_hashed_again),
+	    cmocka_unit_test(a_line_is_taken_away_as_it_is_read),
 	    cmocka_unit_test(a_key_is_asked_once_more_when_its_request_is_known),
 	    cmocka_unit_test(wrong_keys_hold_up_no_right_one),
 	};
