@@ -780,6 +780,12 @@ def case_renewed():
     put("one.pem", "two.key", "two")  # one of two files was written
     put("tiny.gguf", "two.key", "two")
     put("one.pem", "one.key", "two", 0o644)
+    # Nobody writes this pipe: the server must hear the next signal all the same.
+    os.unlink("now.pem")
+    os.mkfifo("now.pem")
+    os.kill(PID, signal.SIGHUP)
+    time.sleep(0.2)
+    os.unlink("now.pem")
     kept.sendall(get(b"/health"))
     data = kept.recv(1000)
     if not data.startswith(b"HTTP/1.1 200 "):
