@@ -424,18 +424,35 @@ static void print_trail(const struct trail_check *check, bool alone) {
 	                                       : "not checked: jobs.db knows no entry");
 }
 
+/* Whether a trail's word may stand in a command as it is. The trail may be a copy that somebody
+ * else wrote, and what is printed is run. */
+static bool is_plain_word(const char *word) {
+	return *word && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(word);
+}
+
+/* The data set's name in one line of a shell. NULL: it is none that a ledger has, or no memory. */
+static char *quote_dataset(const char *name) {
+	for (const char *at = name; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f) return NULL;
+	// The word of a file that begins with - is another.
+	return *name && *name != '-' ? report_shell_word(name) : NULL;
+}
+
 /* Prints one charge that a ledger lacks, and the command that puts it there. */
 static enum cuttle_status print_lost_charge(const char *ledger, const char *run,
                                             const json_t *told) {
 	const json_t *charge = json_object_get(told, "charge");
 	const char *measure = json_string_value(json_object_get(charge, "measure"));
 	const char *dataset = json_string_value(json_object_get(told, "dataset"));
-	const bool renyi = measure && !strcmp(measure, "rdp");
-	char *file = report_shell_word(ledger), *name = report_shell_word(dataset ? dataset : "");
-	printf("lacking    %s: ", json_string_value(json_object_get(told, "job")));
-	if (!measure || !strcmp(run, json_string_value(json_object_get(told, "job"))))
+	const char *job = json_string_value(json_object_get(told, "job"));
+	const bool renyi = measure && !strcmp(measure, "rdp"),
+	           rho = measure && !strcmp(measure, "rho");
+	const bool named = strcmp(run, job) != 0 && is_plain_word(run) && (renyi || rho);
+	char *file = report_shell_word(ledger), *name = quote_dataset(dataset ? dataset : "");
+	printf("lacking    %s: ", is_plain_word(job) ? job : "a job without a name");
+	if (!named || !name)
 		printf("look into its receipt, since the trail does not name its charge\n");
-	else if (file && name) {
+	else if (file) {
 		printf("cuttle ledger reserve --ledger %s --dataset %s ", file, name);
 		if (renyi)
 			printf("--measure rdp --order %lld ",
@@ -443,7 +460,7 @@ static enum cuttle_status print_lost_charge(const char *ledger, const char *run,
 		printf("--%s %.17g --run %s\n", renyi ? "loss" : "rho",
 		       json_number_value(json_object_get(charge, "loss")), run);
 	}
-	const bool printed = file && name;
+	const bool printed = file != NULL;
 	free(file);
 	free(name);
 	return printed ? CUTTLE_OK : CUTTLE_NOMEM;

@@ -5,7 +5,7 @@
 # killed server loses an entry or doubles one; if a trail that was edited, cut or put in another order
 # is called whole, or a server goes on with it unasked; if a full disk lets something be done that is
 # not told; if, of many random requests of many keys, one that was answered is not told once, or a charge is not that of
-# one job; if a charge is lost where a ledger was backed up under load and put back on another machine; if receipts and trail are signed by another key than the server tells; if a word of a text, a number of records or a key stands in it.
+# one job; if a charge is lost where a ledger was backed up under load and put back on another machine; if receipts and trail are signed by another key than the server tells; if a trail that somebody else wrote puts words of its own into a command that is printed; if a word of a text, a number of records or a key stands in it.
 client=$(dirname "$(realpath "$0")")/../serve/trail.py
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -25,7 +25,7 @@ for unfit in '--sign no.key' --trail-restored '--trail-copy -'; do
 	says err "${unfit%% *} needs --state FOLDER"
 done
 
-cases=(story edited signed restored backup named full "killed 6")
+cases=(story edited signed restored backup named forged full "killed 6")
 requests=300
 if nightly; then
 	cases=("${cases[@]/killed 6/killed 60}")

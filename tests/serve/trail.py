@@ -480,6 +480,27 @@ def case_named():
         check((end['run'], end['status']) == (charged, 'cancelled' if failure else 'done'), f'{end} lacks {charged}')
 
 
+def case_forged():
+    """Commands that trail verify prints are run as they are, so a trail that somebody else wrote puts nothing of its own into them."""
+    make_ledger()
+    charge = {'measure': 'rho', 'loss': 0.5}
+    jobs = [('job_a', 'notes', '0a; echo HACKED', charge), ('job_b\nlacking x: echo HACKED', 'notes', '0b', charge), ('job_c', "no'tes $(echo HACKED)", '0c', charge),
+            ('job_d', 'notes\nlacking x: echo HACKED', '0d', charge), ('job_e', 'notes', '0e', {'measure': 'epsilon', 'loss': 1, 'delta': 0.1})]
+    previous, number = '0' * 64, 0
+    with open('forged.jsonl', 'w') as file:
+        for job, dataset, run, charge in jobs:
+            for entry in ({'event': 'start', 'job': job, 'charge': charge}, {'event': 'end', 'job': job, 'dataset': dataset, 'status': 'done', 'run': run}):
+                number += 1
+                line = f'{{"number":{number},"previous":"{previous}",{json.dumps(entry, separators=(",", ":"))[1:-1]}'
+                previous = hashlib.sha256(line.encode() + b'}').hexdigest()
+                file.write(f'{line},"hash":"{previous}"}}\n')
+    lacking = [line for line in verify('--ledger', 'ledger', place='forged.jsonl', wanted=7).splitlines() if line.startswith('lacking')]
+    commands = [line.split(': ', 1)[1] for line in lacking]
+    words = [shlex.split(line) for line in commands if line.startswith('cuttle ')]
+    check(len(lacking) == len(jobs) and [w[-1] for w in words] == ['0b', '0c'], f'{lacking}')
+    check(all(len(w) == 11 for w in words) and words[1][6] == jobs[2][1], f'{words}')
+
+
 def case_full():
     """A full disk refuses what cannot be told, and then tells it once. Needs a small file system."""
     os.mkdir('small')
