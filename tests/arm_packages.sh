@@ -12,7 +12,8 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 ./setup.sh arm
 ./setup.sh deb
 native=$(realpath "${CUTTLE:-build/cuttle}")
-make --no-print-directory -j2 "$native" "$(dirname "$native")/tests/gen_tiny"
+built=$(realpath --relative-to=. "$(dirname "$native")") # make knows its files by their names from here
+make --no-print-directory -j2 "$built/cuttle" "$built/tests/gen_tiny"
 debian=$PWD/build-arm/debian
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
