@@ -589,7 +589,8 @@ def case_restored():
     waiting, ready = (server.create(PLAN, key)['id'] for key in ('waiting', 'ready'))
     for job in (waiting, ready):
         server.upload(job, records(12))
-    long = server.queue({**LONG, 'num': 40}, 'long', 120)
+    # It ends by itself, but not before the ledger is another.
+    long = server.queue({**LONG, 'num': 200}, 'long', 600)
     server.json('POST', f'/v1/jobs/{waiting}/start', 202)
     wait_until(lambda: len(runs()) > before, 'the long job is not charged')
     check(server.status(waiting) == 'queued', 'the second job does not wait')
@@ -613,7 +614,8 @@ def case_restored():
     # A charge that was made while the server was killed in the middle of a job.
     copy_ledger('empty', 'ledger')
     server = Server('--ledger-restored')
-    job = server.queue(LONG, 'three', 30)
+    # It is killed, and must not end before.
+    job = server.queue({**LONG, 'num': 20000}, 'three', 60000)
     while not (runs() and json.loads(runs()[0])['previous'] != open('state/ledger.head').read().strip()):
         time.sleep(0.02)
     check(server.status(job) == 'running', 'the charge was noted when the job had ended')

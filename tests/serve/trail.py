@@ -332,7 +332,8 @@ def case_backup():
     thread = threading.Thread(target=back_up, daemon=True)
     thread.start()
     jobs = [server.queue(PLAN, f'{who}-{i}', 12, key=keys[who]) for who in keys for i in range(3)]
-    cancelled = server.queue({**LONG, 'num': 40}, 'cancelled', 120, key=keys['ann'])
+    # It must not end before it is cancelled.
+    cancelled = server.queue({**LONG, 'num': 400}, 'cancelled', 1200, key=keys['ann'])
     for job, who in zip(jobs, ['ann'] * 3 + ['ben'] * 3):
         server.wait(job, key=keys[who])
     wait_until(lambda: server.json('GET', f'/v1/jobs/{cancelled}', 200, key=keys['ann'])['texts_done'] > 1, 'the long job does not begin')
