@@ -37,10 +37,9 @@ enum { APPLICATION = 0x43744C67 }; /* SQLite's application_id of a ledger: "CtLg
 enum {
 	SHORTEST_NAP_US = 5000, /* microseconds */
 	NAP_SPREAD_US = 10000,  /* microseconds: a nap is up to this much longer */
-	STILL_NAPS = 3000       /* naps in a row without a change before giving up */
+	STILL_NAPS = 3000,      /* naps in a row without a change before giving up */
+	LENGTH_TRIES = 3        /* to see the file while nobody adds to it */
 };
-
-enum { LENGTH_TRIES = 3 }; /* to see the file while nobody writes */
 
 static const char *const SCHEMA[] = {
     "CREATE TABLE secret(id INTEGER PRIMARY KEY CHECK(id = 1), key BLOB NOT NULL CHECK(length(key) "
@@ -578,9 +577,10 @@ static enum cuttle_status check_pages(struct chain *chain, struct cuttle_error *
 	return status;
 }
 
-/* The file has its full length only when all pages of the write-ahead log are in it. *known: none
- * of it was kept from being emptied by another process, and none was added meanwhile. */
-static enum cuttle_status check_length(struct chain *chain, bool *known,
+/* The file has its full length only when all pages of the write-ahead log are in it. Where another
+ * process keeps the log from being emptied, the length says nothing. *grew: pages were added
+ * meanwhile, so it says nothing either. */
+static enum cuttle_status check_length(struct chain *chain, bool *grew,
                                        struct cuttle_error *error) {
 	struct stat state;
 	int64_t pages = 0, pages_after = 0, busy = 1;
@@ -594,16 +594,16 @@ static enum cuttle_status check_length(struct chain *chain, bool *known,
 		status =
 		    database_integer(&chain->database, "PRAGMA page_count", &pages_after, error);
 	if (status) return status;
-	*known = !busy && pages == pages_after;
-	return *known && !whole ? refuse_damaged_chain(chain, "its length is wrong", error)
-	                        : CUTTLE_OK;
+	*grew = pages != pages_after;
+	return busy || *grew || whole ? CUTTLE_OK
+	                              : refuse_damaged_chain(chain, "its length is wrong", error);
 }
 
 enum cuttle_status chain_check(struct chain *chain, struct cuttle_error *error) {
-	bool known = false;
+	bool grew = true;
 	enum cuttle_status status = check_pages(chain, error);
 	if (!status) status = check_schema(chain, error);
-	for (int tries = 0; !status && !known && tries < LENGTH_TRIES; tries++)
-		status = check_length(chain, &known, error);
+	for (int tries = 0; !status && grew && tries < LENGTH_TRIES; tries++)
+		status = check_length(chain, &grew, error);
 	return status;
 }
