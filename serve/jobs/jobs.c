@@ -541,9 +541,8 @@ static bool open_told(struct jobs *jobs, const struct jobs_caller *caller, const
 	return jobs_refuse_status(fault, status, &error);
 }
 
-/* It tells of all data sets. */
 static bool may_read_trail(const struct jobs_caller *caller, struct jobs_fault *fault) {
-	return !caller->datasets || !*caller->datasets ||
+	return jobs_sees_all(caller) ||
 	       jobs_refuse(fault, 403, "forbidden_dataset", "",
 	                   "the audit trail is for officers of all data sets");
 }

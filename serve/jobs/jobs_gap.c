@@ -5,6 +5,7 @@
 #include "io/disk/fail.h"
 #include "serve/jobs/jobs_charges.h"
 #include "serve/jobs/jobs_trail.h"
+#include "serve/jobs/trail_charges.h"
 #include "serve/jobs/trail_read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +32,12 @@ static const char *word_of(const json_t *entry, const char *name) {
 	return word ? word : "";
 }
 
-/* Takes out those whose charge was taken as lost before. */
-static void forget_runs(struct naming *naming, const json_t *entry) {
-	json_t *missing = json_object_get(entry, "missing"), *run, *id;
-	json_t *runs = json_object_get(entry, "runs");
-	const char *name, *hash;
-	void *next;
+/* Takes out those whose charge was taken as lost before. False: no memory. */
+static bool forget_runs(struct naming *naming, const json_t *entry) {
+	json_t *runs = json_object_get(entry, "runs"), *run;
+	const char *name;
 	json_object_foreach(runs, name, run)(void) json_object_del(naming->runs, name);
-	json_object_foreach_safe(naming->runs, next, name, run) json_object_foreach(
-	    missing, hash, id) if (!strcmp(word_of(run, "job"), json_string_value(id)))(void)
-	    json_object_del(naming->runs, name);
+	return trail_charges_drop(naming->runs, json_object_get(entry, "missing"));
 }
 
 static enum cuttle_status name_by_trail(void *user, const json_t *entry) {
@@ -48,7 +45,7 @@ static enum cuttle_status name_by_trail(void *user, const json_t *entry) {
 	const char *event = word_of(entry, "event"), *id = word_of(entry, "job"),
 	           *run = word_of(entry, "run");
 	json_t *charge = json_object_get(entry, "charge");
-	if (!strcmp(event, "ledger_restored")) forget_runs(naming, entry);
+	if (!strcmp(event, "ledger_restored") && !forget_runs(naming, entry)) return CUTTLE_NOMEM;
 	if (!strcmp(event, "start") && json_object_set(naming->charges, id, charge) != 0)
 		return CUTTLE_NOMEM;
 	if (strcmp(event, "end") != 0 || !*run) return CUTTLE_OK;
@@ -73,16 +70,10 @@ static enum cuttle_status name_by_list(void *user, const struct store_job *row) 
 	return status;
 }
 
-static enum cuttle_status take_known_run(void *user, const struct chain_entry *entry) {
-	(void)json_object_del(user, entry->run);
-	return CUTTLE_OK;
-}
-
 /* Names the runs that the server knows and the ledger has not. *runs is owned by the caller. */
 static enum cuttle_status name_runs(struct jobs *jobs, json_t **runs, struct cuttle_error *error) {
 	const struct store_filter all = {.state = STORE_STATES};
 	struct naming naming = {jobs, json_object(), json_object()};
-	struct ledger *ledger;
 	enum cuttle_status status = naming.charges && naming.runs
 	                                ? CUTTLE_OK
 	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -91,11 +82,7 @@ static enum cuttle_status name_runs(struct jobs *jobs, json_t **runs, struct cut
 	(void)pthread_mutex_unlock(&jobs->lock);
 	// Behind the list: it says what of that was taken as lost before.
 	if (!status) status = trail_each(jobs->trail_path, name_by_trail, &naming, error);
-	if (!status) status = ledger_open(jobs->options.ledger, &ledger, error);
-	if (!status) {
-		status = ledger_walk(ledger, NULL, take_known_run, naming.runs, error);
-		ledger_close(&ledger);
-	}
+	if (!status) status = trail_charges_take(jobs->options.ledger, naming.runs, error);
 	json_decref(naming.charges);
 	*runs = status ? NULL : naming.runs;
 	if (status) json_decref(naming.runs);
@@ -251,11 +238,6 @@ enum cuttle_status jobs_gap_open(struct jobs *jobs, struct cuttle_error *error) 
 
 /* ---- asked for ------------------------------------------------------------------------------- */
 
-/* It tells of all data sets. */
-static bool may_confirm(const struct jobs_caller *caller) {
-	return caller->officer && (!caller->datasets || !*caller->datasets);
-}
-
 /* What is missing now, by entry and by run; nothing: *runs is NULL. After true, jobs_charges_free.
  */
 static bool look_at_gap(struct jobs *jobs, struct charges_gap *gap, json_t **runs,
@@ -277,7 +259,7 @@ bool jobs_gap(struct jobs *jobs, const struct jobs_caller *caller, json_t **docu
 	struct charges_gap gap;
 	json_t *runs;
 	*document = NULL;
-	if (!may_confirm(caller))
+	if (!jobs_sees_all(caller))
 		return jobs_refuse(fault, 403, "forbidden_dataset", "",
 		                   "this is for officers of all data sets");
 	if (!look_at_gap(jobs, &gap, &runs, fault)) return false;
@@ -296,7 +278,7 @@ bool jobs_gap_confirm(struct jobs *jobs, const struct jobs_caller *caller, const
 	char now[HASH_TEXT];
 	bool done = false;
 	*document = NULL;
-	if (!may_confirm(caller))
+	if (!jobs_sees_all(caller))
 		return jobs_refuse(fault, 403, "forbidden_dataset", "",
 		                   "this is for officers of all data sets");
 	if (!name)
@@ -335,7 +317,7 @@ bool jobs_gap_refuse(struct jobs *jobs, const struct jobs_caller *caller,
 	json_t *document = NULL;
 	char sums[192] = "";
 	// Who sees one data set alone does not learn of others.
-	if (may_confirm(caller) && jobs_gap(jobs, caller, &document, fault))
+	if (jobs_sees_all(caller) && jobs_gap(jobs, caller, &document, fault))
 		print_sums(document, sums, sizeof sums);
 	json_decref(document);
 	return jobs_refuse(

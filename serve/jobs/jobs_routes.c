@@ -70,12 +70,19 @@ static void answer_create(void *user, const struct http_call *call, struct http_
 	answer_document(reply, good, created ? 201 : 200, document, &fault);
 }
 
-static void answer_list(void *user, const struct http_call *call, struct http_reply *reply) {
+/* What some function tells this caller. */
+static void answer_told(struct jobs *jobs, const struct http_call *call, struct http_reply *reply,
+                        bool (*tell)(struct jobs *jobs, const struct jobs_caller *caller,
+                                     json_t **document, struct jobs_fault *fault)) {
 	const struct jobs_caller caller = get_caller(call);
 	struct jobs_fault fault;
 	json_t *document;
-	const bool good = jobs_list(user, &caller, &document, &fault);
+	const bool good = tell(jobs, &caller, &document, &fault);
 	answer_document(reply, good, 200, document, &fault);
+}
+
+static void answer_list(void *user, const struct http_call *call, struct http_reply *reply) {
+	answer_told(user, call, reply, jobs_list);
 }
 
 /* A call that is about one job and answers with its document. */
@@ -291,11 +298,7 @@ static void answer_verify(void *user, const struct http_call *call, struct http_
 }
 
 static void answer_gap(void *user, const struct http_call *call, struct http_reply *reply) {
-	const struct jobs_caller caller = get_caller(call);
-	struct jobs_fault fault;
-	json_t *document;
-	const bool good = jobs_gap(user, &caller, &document, &fault);
-	answer_document(reply, good, 200, document, &fault);
+	answer_told(user, call, reply, jobs_gap);
 }
 
 static void answer_confirm(void *user, const struct http_call *call, struct http_reply *reply) {

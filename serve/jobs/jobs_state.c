@@ -95,6 +95,10 @@ enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter
 	return status;
 }
 
+bool jobs_sees_all(const struct jobs_caller *caller) {
+	return caller->officer && (!caller->datasets || !*caller->datasets);
+}
+
 bool jobs_may_use(const struct jobs_caller *caller, const char *dataset) {
 	return keys_has_dataset(caller->datasets, dataset);
 }

@@ -98,6 +98,8 @@ bool jobs_refuse_ended(struct jobs_fault *fault);
 enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter, struct job *job,
                             struct cuttle_error *error);
 void job_free(struct job *job);
+/* Whether the caller is an officer of all data sets. */
+bool jobs_sees_all(const struct jobs_caller *caller);
 /* Whether the caller may use and see this data set. */
 bool jobs_may_use(const struct jobs_caller *caller, const char *dataset);
 /* Finds a job by id for whoever asks: 404 where there is none, or it is somebody else's. */

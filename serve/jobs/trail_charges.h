@@ -18,12 +18,16 @@
 /* Reads the charges of a trail that was checked: by name of the charge the job, its data set and
  * what it was to cost (null: its start is not told). A job that is done may have no name of a
  * charge, where a server could not read the ledger at its end: it stands under its own name.
- * Without `all` such jobs are left out, and what a `ledger_restored` has told as missing, and jobs
- * that were cancelled or failed: nobody has a text of theirs. A file
- * that is not there has none. The caller releases *charges. INTERNAL, NOMEM: then it is NULL. */
+ * Without `all` such jobs are left out, and jobs that were cancelled or failed: nobody has a text
+ * of theirs. So is what a `ledger_restored` has told as missing. A file that is not there has none.
+ * The caller releases *charges. INTERNAL, NOMEM: then it is NULL. */
 enum cuttle_status trail_charges_read(const char *trail, bool all, json_t **charges,
                                       struct cuttle_error *error);
-/* Takes those out of the set that the ledger has. As ledger_open and ledger_walk. */
+/* Takes those out of a set whose job is a value of `given_up`. Both are by name; of the set each
+ * has a member "job". False: no memory. */
+bool trail_charges_drop(json_t *charges, json_t *given_up);
+/* Takes those out of a set, by name of the charge, that the ledger has. As ledger_open and
+ * ledger_walk. */
 enum cuttle_status trail_charges_take(const char *ledger, json_t *charges,
                                       struct cuttle_error *error);
 

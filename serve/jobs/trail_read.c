@@ -102,18 +102,20 @@ enum cuttle_status trail_each(const char *path,
                               void *user, struct cuttle_error *error) {
 	FILE *file = fopen(path, "re");
 	if (!file && errno == ENOENT) return CUTTLE_OK;
-	if (!file) return io_fail(error, CUTTLE_INTERNAL, "cannot open the trail");
+	if (!file)
+		return io_fail(error, CUTTLE_INTERNAL, "cannot open %s: %s", path, strerror(errno));
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t got;
 	enum cuttle_status status = CUTTLE_OK;
 	while (!status && (got = getline(&line, &room, file)) > 0) {
+		// Half a line is what a kill left: it is no entry yet.
 		json_t *const entry = json_loadb(line, (size_t)got, 0, NULL);
 		if (entry) status = each(user, entry);
 		json_decref(entry);
 	}
 	if (!status && ferror(file))
-		status = io_fail(error, CUTTLE_INTERNAL, "cannot read the trail");
+		status = io_fail(error, CUTTLE_INTERNAL, "cannot read %s", path);
 	if (status == CUTTLE_NOMEM) (void)io_fail(error, status, "out of memory");
 	free(line);
 	(void)fclose(file);
