@@ -7,7 +7,7 @@
 # fetches those that are installed here: that machine may lack them.
 set -eu
 needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev libutf8proc-dev"
-build="$needed libopenblas-dev libcurl4-openssl-dev libmicrohttpd-dev"
+build="$needed libopenblas-dev libcurl4-openssl-dev libmicrohttpd-dev libgnutls28-dev"
 model="python3 python3-pip ca-certificates"
 case "${1:-build}" in
 check) wanted=$needed ;;

@@ -5,8 +5,8 @@
 # usage: packaging/image_packages.sh ARCHITECTURE FOLDER
 set -euo pipefail
 arch=$1 folder=$2
-# What the command is linked with, and what it loads: libcurl for infer and health, libmicrohttpd for serve, libcrypto for hashes.
-libraries="libc6 libjansson4 libcsv3 libsodium23 libsqlite3-0 libutf8proc2 libcurl4 libmicrohttpd12 libssl3"
+# What the command is linked with, and what it loads: libcurl for infer and health, libmicrohttpd and GnuTLS for serve, libcrypto for hashes.
+libraries="libc6 libjansson4 libcsv3 libsodium23 libsqlite3-0 libutf8proc2 libcurl4 libgnutls30 libmicrohttpd12 libssl3"
 # Certificates of authorities for infer; texts of licences, and the system's name.
 others="ca-certificates base-files"
 [ "$(cat "$folder/complete" 2>/dev/null)" != "$libraries $others" ] || exit 0

@@ -32,7 +32,7 @@ from typing import Any, Dict, List, Set, Tuple
 USER = 65532  # nobody on usual systems; whoever mounts a folder gives it to this number
 COMMAND = "usr/bin/cuttle"
 # What the command loads when it has to: it names these and no path.
-LOADED = ["libcurl.so.4", "libmicrohttpd.so.12", "libcrypto.so.3"]
+LOADED = ["libcurl.so.4", "libgnutls.so.30", "libmicrohttpd.so.12", "libcrypto.so.3"]
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
 STATUS = "var/lib/dpkg/status.d"
 HEALTH = {

@@ -127,15 +127,6 @@ static bool make_new_key(const struct keys_routes *routes, const char *id, enum 
 	return true;
 }
 
-/* Otherwise the trail would say of two that change keys at once that one of them changed both. */
-static void begin_key_change(struct keys_routes *routes) {
-	(void)pthread_mutex_lock(&routes->changing);
-}
-
-static void end_key_change(struct keys_routes *routes) {
-	(void)pthread_mutex_unlock(&routes->changing);
-}
-
 static void answer_new_key(void *user, const struct http_call *call, struct http_reply *reply) {
 	struct keys_routes *routes = user;
 	const char *id;
@@ -146,10 +137,10 @@ static void answer_new_key(void *user, const struct http_call *call, struct http
 		refuse_keys(reply, 400, "invalid_value", wrong);
 		return;
 	}
-	begin_key_change(routes);
+	(void)pthread_mutex_lock(&routes->changing);
 	const bool made = make_new_key(routes, id, role, datasets, text, reply);
 	const bool told = made && take_keys(routes, call, id, reply);
-	end_key_change(routes);
+	(void)pthread_mutex_unlock(&routes->changing);
 	if (told)
 		http_json(reply, 201,
 		          json_pack("{s:s,s:s,s:s,s:o,s:s}", "object", "key", "id", id, "role",
@@ -162,7 +153,7 @@ static void answer_drop(void *user, const struct http_call *call, struct http_re
 	struct keys_routes *routes = user;
 	struct cuttle_error error;
 	bool found;
-	begin_key_change(routes);
+	(void)pthread_mutex_lock(&routes->changing);
 	if (keys_drop(keys_place(routes->keys), call->id, &found, &error))
 		refuse_keys(reply, 500, "internal",
 		            "the server cannot write its file of keys: its operator can");
@@ -171,7 +162,7 @@ static void answer_drop(void *user, const struct http_call *call, struct http_re
 		if (found) http_bytes(reply, 204, NULL, "", 0);
 		else refuse_keys(reply, 404, "not_found", "there is no such key");
 	}
-	end_key_change(routes);
+	(void)pthread_mutex_unlock(&routes->changing);
 }
 
 static const struct http_route ROUTES[] = {

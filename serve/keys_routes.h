@@ -17,7 +17,9 @@ struct keys_routes {
 	struct keys *keys;               /* the server has some */
 	struct jobs *jobs;               /* whose audit trail is told; NULL = there is none */
 	struct http_server *const *http; /* the server, once it has begun */
-	pthread_mutex_t changing;        /* held from a change of the file until it is told */
+	/* Held from a change of the file until it is told. Otherwise the trail would say of two who
+	   change keys at once that one of them changed both. */
+	pthread_mutex_t changing;
 };
 struct http_table keys_table(struct keys_routes *routes);
 /* Takes what the file says now, and ends what was asked with keys that are gone. What goes wrong is

@@ -18,7 +18,9 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -70,9 +72,16 @@ static bool take_signals(void) {
  * have written one file and not the other yet. */
 static void read_certificate_again(const struct listen_request *request) {
 	struct cuttle_error error;
-	char *certificate, *secret;
-	enum cuttle_status status = listen_read_tls(request, &certificate, &secret, &error);
-	if (!status && secret) status = tls_take(certificate, secret, &error);
+	struct stat state;
+	const char *path = request->certificate;
+	char *certificate = NULL, *secret = NULL;
+	enum cuttle_status status = CUTTLE_OK;
+	if (!path) return;
+	// Who reads a pipe again may wait for ever, deaf to all signals.
+	if (!strcmp(path, "-") || (stat(path, &state) == 0 && !S_ISREG(state.st_mode)))
+		status = io_fail(&error, CUTTLE_USAGE, "%s is not a regular file", path);
+	if (!status) status = listen_read_tls(request, &certificate, &secret, &error);
+	if (!status) status = tls_take(certificate, secret, &error);
 	if (status)
 		fprintf(stderr, "cuttle serve: the certificate stays as it was: %s\n",
 		        error.message);

@@ -181,8 +181,9 @@ static const char ABOUT[] =
 	"also sees the jobs of all, and reads ledger and trail. metrics reads /metrics alone. "
 	"admin makes and takes away keys by /v1/keys, and sees no text.\n"
 	"A server reads the file again on SIGHUP, and ends what was asked with keys that are "
-	"gone. Jobs are a key's: another one with the same ID does not see them. Files of keys "
-	"and the TLS key must be closed to others (chmod 600).\n"
+	"gone. It then also reads --tls-cert and --tls-key again. Jobs are a key's: another one "
+	"with the same ID does not see them. Files of keys and the TLS key must be closed to "
+	"others (chmod 600).\n"
 	"With --state and --ledger clients may also have private jobs. POST /v1/jobs says what "
 	"cuttle generate or sanitize shall do. PUT /v1/jobs/ID/references brings the records, "
 	"which are encrypted on the disk and wiped at the job's end. POST /v1/jobs/ID/start "
@@ -434,7 +435,7 @@ static bool is_plain_word(const char *word) {
 static char *quote_dataset(const char *name) {
 	for (const char *at = name; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f) return NULL;
-	// The word of a file that begins with - is another.
+	// report_shell_word takes it for a file, and writes ./ before a name that begins with -.
 	return *name && *name != '-' ? report_shell_word(name) : NULL;
 }
 

@@ -199,13 +199,8 @@ enum cuttle_status listen_read_tls(const struct listen_request *request, char **
 	size_t size;
 	*certificate = *secret = NULL;
 	if (!request->secret) return CUTTLE_OK;
-	struct stat about;
-	enum cuttle_status status = CUTTLE_OK;
-	// Who reads a pipe again on SIGHUP would wait for ever, deaf to all signals.
-	if (stat(request->certificate, &about) == 0 && !S_ISREG(about.st_mode))
-		status =
-		    io_fail(error, CUTTLE_USAGE, "%s is not a regular file", request->certificate);
-	if (!status) status = file_read(request->certificate, PEM_MOST, certificate, &size, error);
+	enum cuttle_status status =
+	    file_read(request->certificate, PEM_MOST, certificate, &size, error);
 	if (!status) status = file_read_secret(request->secret, PEM_MOST, secret, &size, error);
 	if (!status) return CUTTLE_OK;
 	free(*certificate);
