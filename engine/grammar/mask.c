@@ -52,6 +52,10 @@ struct mask {
 	struct mask_entry within; /* of mask_within */
 };
 
+static inline void set_bit(uint64_t *bits, int32_t id, bool set) {
+	bits[(uint32_t)id / 64] |= (uint64_t)set << (uint32_t)id % 64;
+}
+
 /* ---- make and free --------------------------------------------------------------------------- */
 
 static bool make_entries(struct mask *mask, size_t bytes) {
@@ -75,10 +79,10 @@ static bool make_mask(struct mask *mask, const struct vocab *vocab, size_t bytes
 	mask->words = (mask->size + 63) / 64;
 	mask->ends = calloc(mask->words + 1, sizeof *mask->ends);
 	if (!mask->ends) return false;
-	for (size_t id = 0; id < mask->size; id++) {
-		if (!vocab_ends_text(vocab, (int32_t)id)) continue;
-		mask->ends[id / 64] |= 1ull << id % 64;
-		mask->end_count++;
+	for (int32_t id = 0; (size_t)id < mask->size; id++) {
+		const bool ends = vocab_ends_text(vocab, id);
+		set_bit(mask->ends, id, ends);
+		mask->end_count += ends;
 	}
 	mask->path = calloc(mask->trie->longest + 3, sizeof *mask->path);
 	mask->rows = calloc(mask->trie->longest + 1, sizeof *mask->rows);
@@ -167,10 +171,6 @@ static bool may_go(const struct automaton *automaton, enum walk_kind kind, uint3
                    uint32_t next) {
 	return kind != WALK_CLOSING ||
 	       automaton_distance(automaton, next) < automaton_distance(automaton, before);
-}
-
-static inline void set_bit(uint64_t *bits, int32_t id, bool set) {
-	bits[(uint32_t)id / 64] |= (uint64_t)set << (uint32_t)id % 64;
 }
 
 /* The other tokens with the bytes of this one. Returns how many they are. */
