@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2317 # begin_PROXY is called by its name
 # Tests nginx.conf, Caddyfile and haproxy.cfg of packaging/examples before cuttle serve, each with TLS. It fails if a private job
 # over one of them is another one; if events wait in the proxy; if the audit trail has another address than the client's, or what
 # the client says of itself; if an upload or a result stands in a file of the proxy.
