@@ -27,6 +27,7 @@ OPERANDS = {
     "report": ["*files"],
     "merge": ["run"],
     "serve key": ["id", "role"],
+    "serve trail": ["action", "place"],
 }
 # Verbs that write texts, and whether they write to standard output, too.
 TEXTS = {
@@ -249,6 +250,7 @@ EXAMPLES = {
     "tag": 'tagged = cuttle_dp.tag(df["letter"], names=["Ada Brook"])',
     "sanitize": 'new = cuttle_dp.sanitize(tagged.lines, model="model.gguf", epsilon=8)',
     "inspect": 'print(cuttle_dp.inspect(df["note"]))',
+    "serve trail": 'print(cuttle_dp.serve_trail("verify", "jobs"))',
 }
 
 

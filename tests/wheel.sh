@@ -91,7 +91,8 @@ done
 python3 -m venv "$scratch/full"
 install() { "$scratch/full/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "$@" >"$scratch/log" 2>&1; }
 test_module() {
-	(cd "$scratch" && env PATH="$scratch/full/bin:$PATH" CUTTLE_TINY="$scratch/tiny.gguf" CUTTLE_SAMPLES="$root/tools/samples" \
+	# What a shell starts in the background ignores SIGINT, and tests send it.
+	(cd "$scratch" && env --default-signal=INT PATH="$scratch/full/bin:$PATH" CUTTLE_TINY="$scratch/tiny.gguf" CUTTLE_SAMPLES="$root/tools/samples" \
 		python -m pytest -q -rs -p no:cacheprovider --tb=short "$root/python/tests" "$@") || fail "python/tests"
 }
 if ! install -r python/tools.txt; then

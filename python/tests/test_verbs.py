@@ -269,6 +269,8 @@ def test_serve(tiny: str, tmp_path: Path) -> None:
     with pytest.raises(cuttle.CuttleError):  # a static command has no server
         cuttle.serve_key("otto", "officer", keys=keys)
         cuttle.serve(model=tiny, listen=f"unix:{tmp_path}/none/socket")
+    with pytest.raises(cuttle.CuttleError):
+        cuttle.serve_trail("verify", tmp_path)
 
 
 def test_runs_and_answers_show_themselves(texts: List[str], small: Small) -> None:
