@@ -78,9 +78,9 @@ cat >long.py <<'END'
 import sys, warnings
 import cuttle_dp as cuttle
 warnings.simplefilter("ignore")
-texts = [f"Record {i} has a cough." for i in range(160)]
+texts = [f"Record {i} has a cough." for i in range(800)]
 try:
-    run = cuttle.generate(texts, output=sys.argv[1], epsilon=10, batch_size=2, num=80, max_tokens=300, lots="off",
+    run = cuttle.generate(texts, output=sys.argv[1], epsilon=10, batch_size=2, num=400, max_tokens=300, lots="off",
                           accountant="zcdp", threads=1)
     print("done", len(run.texts))
 except cuttle.Partial as error:
@@ -105,7 +105,7 @@ for group in "" -; do
 	begin "stopped$group"
 	kill -INT -- "$group$python"
 	wait $python
-	[ "$(paste -sd' ' "stopped$group.said")" = "partial 6 resumed 80" ] || fail "an interrupted run says: $(cat "stopped$group".{said,err})"
+	[ "$(paste -sd' ' "stopped$group.said")" = "partial 6 resumed 400" ] || fail "an interrupted run says: $(cat "stopped$group".{said,err})"
 	gone "an interrupted run"
 done
 begin killed
@@ -113,7 +113,7 @@ kill -KILL -- -$python
 wait $python 2>/dev/null
 [ ! -e killed.jsonl ] || fail "the run was over before it was killed"
 python3 long.py killed.jsonl >said 2>err || fail "a killed run: $(cat err)"
-[ "$(cat said)" = "done 80" ] || fail "a killed run says: $(cat said err)"
+[ "$(cat said)" = "done 400" ] || fail "a killed run says: $(cat said err)"
 exits 0 receipt verify killed.receipt.json --output killed.jsonl
 
 # A command that takes its time to stop gets one signal: the second would end it.
