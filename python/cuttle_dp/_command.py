@@ -108,22 +108,33 @@ def _was_interrupted(child: int) -> bool:
         return False
 
 
-def _stop(child: "subprocess.Popen[bytes]") -> None:
+def _stop(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
     """Lets the command stop between two tokens. Then, or at a second Ctrl-C, it is ended."""
     try:
         time.sleep(0.05)
-        if child.poll() is None and not _was_interrupted(child.pid):
+        if not ended.is_set() and not _was_interrupted(child.pid):
             child.send_signal(signal.SIGINT)
-        child.wait(STOP_SECONDS)
-        return
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        if ended.wait(STOP_SECONDS):
+            return
+    except KeyboardInterrupt:
         pass
     try:
         child.terminate()
-        child.wait(KILL_SECONDS)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        child.kill()
-        child.wait()
+        if ended.wait(KILL_SECONDS):
+            return
+    except KeyboardInterrupt:
+        pass
+    child.kill()
+    ended.wait()
+
+
+def _tell_end(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
+    """Waits in a thread of its own, where no Ctrl-C comes.
+
+    One that comes while wait() takes the exit code loses it, and Popen then says 0.
+    """
+    child.wait()
+    ended.set()
 
 
 def _read_messages(child: "subprocess.Popen[bytes]", progress: Progress, said: List[str]) -> None:
@@ -155,18 +166,20 @@ def run(
     output = child.stdout
     pieces: List[bytes] = []
     said: List[str] = []
+    ended = threading.Event()
     readers = [
         threading.Thread(target=lambda: pieces.append(output.read()), daemon=True),
         threading.Thread(target=_read_messages, args=(child, progress, said), daemon=True),
+        threading.Thread(target=_tell_end, args=(child, ended), daemon=True),
     ]
     interrupted = False
     try:
         for reader in readers:
             reader.start()
-        child.wait()
+        ended.wait()
     except KeyboardInterrupt:
         interrupted = True
-        _stop(child)
+        _stop(child, ended)
     except BaseException:
         child.kill()
         child.wait()

@@ -100,6 +100,16 @@ def test_interrupt_then_resume(whole_group: bool, tiny: str, tmp_path: Path) -> 
     assert is_gone(child)
 
 
+def test_interrupt_as_the_command_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "command"
+    command.write_text("#!/bin/sh\nsleep 0.05\nkill -INT $PPID\nexit 6\n")
+    command.chmod(0o700)
+    monkeypatch.setattr(_command, "command_path", lambda: str(command))
+    for _ in range(30):
+        done = _command.run([], None, [], _command.Progress(False))
+        assert done.code == 6 and done.interrupted
+
+
 def test_interrupt_of_a_pipe(tiny: str) -> None:
     process = begin(tiny, "")
     (child,) = wait_for(lambda: children(process.pid), "child")
