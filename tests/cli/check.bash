@@ -11,6 +11,8 @@ export CUTTLE_MODEL
 # A receipt has the day on which its command began. With a fixed day, two receipts are equal even
 # when midnight comes between them.
 export SOURCE_DATE_EPOCH=1700000000
+# bash makes \u00e9 a character only where a language is set, and a bare machine has none.
+export LC_ALL=C.UTF-8
 # generate forbids other processes to look into it, and that keeps the leak checker out, too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 work=$(mktemp -d)
