@@ -82,6 +82,8 @@ def case_roles():
     check(ends_within(watched, 5), 'a data set is taken away, and its job is followed on')
     server.error('GET', f'/v1/jobs/{notes}', 404, 'not_found', key=keys['ann'])
     check(server.json('GET', '/v1/jobs', 200, key=keys['ann'])['data'] == [], 'a job of another data set is listed')
+    # It holds at once, and is told then: the disk may be full.
+    wait_until(lambda: entries('key_change'), 'a change of keys is not told')
     check([e['may'] for e in entries('key_change')] == ['use ward7'], f'{entries("key_change")}')
     roles = {e['key']: e['role'] for e in entries('create')}
     check(roles == {'ann': 'use', 'eve': 'use'}, f'{roles}')
