@@ -61,6 +61,17 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 }
 
 /* The request line was read. NULL: no memory, and the request is refused without a reply. */
+/* The server's name and a number. snprintf would take a tenth of all that /health takes here. */
+static void name_request(struct http_server *server, char name[HTTP_REQUEST_ID]) {
+	const size_t size = strlen(server->name);
+	unsigned char number[(HTTP_REQUEST_ID - sizeof server->name) / 2];
+	const uint64_t begun = server->begun++;
+	for (size_t i = 0; i < sizeof number; i++)
+		number[i] = (unsigned char)(begun >> 8 * (sizeof number - 1 - i));
+	memcpy(name, server->name, size);
+	(void)sodium_bin2hex(name + size, HTTP_REQUEST_ID - size, number, sizeof number);
+}
+
 static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *connection) {
 	struct http_server *const server = user;
 	const union MHD_ConnectionInfo *info =
@@ -74,8 +85,7 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	x->uri = uri;
 	memcpy(x->address, x->watched->address, sizeof x->address);
 	x->reply.exchange = x;
-	(void)snprintf(x->request, sizeof x->request, "%s%012llx", server->name,
-	               (unsigned long long)server->begun++ & 0xffffffffffff);
+	name_request(server, x->request);
 	x->target = strdup(uri);
 	x->path = strndup(uri, strcspn(uri, "?"));
 	if (x->target && x->path) return x;
@@ -94,7 +104,7 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	if (x->reply.later) http_forget_later(x);
 	x->watched->deadline = http_now() + HTTP_REQUEST_S;
 	(void)pthread_mutex_lock(&server->lock);
-	x->watched->holder = (struct keys_holder){0};
+	*x->watched->holder.id = *x->watched->holder.owner = 0;
 	x->watched->uploading = false;
 	(void)pthread_mutex_unlock(&server->lock);
 	if (x->reply.code) {
