@@ -108,9 +108,24 @@ def _was_interrupted(child: int) -> bool:
         return False
 
 
+def _tell_end(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
+    """Waits in a thread of its own, where no Ctrl-C comes.
+
+    One that comes while wait() takes the exit code loses it, and Popen then says 0.
+    """
+    child.wait()
+    ended.set()
+
+
+def _begin_telling(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
+    threading.Thread(target=_tell_end, args=(child, ended), daemon=True).start()
+
+
 def _stop(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
     """Lets the command stop between two tokens. Then, or at a second Ctrl-C, it is ended."""
     try:
+        # Ctrl-C may have come before the thread that waits had begun. A second one does no harm.
+        _begin_telling(child, ended)
         time.sleep(0.05)
         if not ended.is_set() and not _was_interrupted(child.pid):
             child.send_signal(signal.SIGINT)
@@ -125,16 +140,7 @@ def _stop(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
     except KeyboardInterrupt:
         pass
     child.kill()
-    ended.wait()
-
-
-def _tell_end(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
-    """Waits in a thread of its own, where no Ctrl-C comes.
-
-    One that comes while wait() takes the exit code loses it, and Popen then says 0.
-    """
     child.wait()
-    ended.set()
 
 
 def _read_messages(child: "subprocess.Popen[bytes]", progress: Progress, said: List[str]) -> None:
@@ -170,12 +176,12 @@ def run(
     readers = [
         threading.Thread(target=lambda: pieces.append(output.read()), daemon=True),
         threading.Thread(target=_read_messages, args=(child, progress, said), daemon=True),
-        threading.Thread(target=_tell_end, args=(child, ended), daemon=True),
     ]
     interrupted = False
     try:
         for reader in readers:
             reader.start()
+        _begin_telling(child, ended)
         ended.wait()
     except KeyboardInterrupt:
         interrupted = True

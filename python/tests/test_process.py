@@ -11,6 +11,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, Dict, List
@@ -108,6 +109,24 @@ def test_interrupt_as_the_command_ends(tmp_path: Path, monkeypatch: pytest.Monke
     for _ in range(30):
         done = _command.run([], None, [], _command.Progress(False))
         assert done.code == 6 and done.interrupted
+
+
+def test_interrupt_before_anybody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "command"
+    command.write_text("#!/bin/sh\ntrap 'exit 6' INT TERM\nwhile :; do sleep 0.01; done\n")
+    command.chmod(0o700)
+    monkeypatch.setattr(_command, "command_path", lambda: str(command))
+    begin, begun = threading.Thread.start, []
+
+    def start(thread: threading.Thread) -> None:
+        begun.append(thread)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    done = _command.run([], None, [], _command.Progress(False))
+    assert done.code == 6 and done.interrupted
 
 
 def test_interrupt_of_a_pipe(tiny: str) -> None:
