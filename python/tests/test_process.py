@@ -101,21 +101,23 @@ def test_interrupt_then_resume(whole_group: bool, tiny: str, tmp_path: Path) -> 
     assert is_gone(child)
 
 
-def test_interrupt_as_the_command_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = tmp_path / "command"
-    command.write_text("#!/bin/sh\nsleep 0.05\nkill -INT $PPID\nexit 6\n")
+def stand_in(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script takes the command's place."""
+    command = folder / "command"
+    command.write_text(f"#!/bin/sh\n{script}\n")
     command.chmod(0o700)
     monkeypatch.setattr(_command, "command_path", lambda: str(command))
+
+
+def test_interrupt_as_the_command_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in("sleep 0.05\nkill -INT $PPID\nexit 6", tmp_path, monkeypatch)
     for _ in range(30):
         done = _command.run([], None, [], _command.Progress(False))
         assert done.code == 6 and done.interrupted
 
 
 def test_interrupt_before_anybody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = tmp_path / "command"
-    command.write_text("#!/bin/sh\ntrap 'exit 6' INT TERM\nwhile :; do sleep 0.01; done\n")
-    command.chmod(0o700)
-    monkeypatch.setattr(_command, "command_path", lambda: str(command))
+    stand_in("trap 'exit 6' INT TERM\nwhile :; do sleep 0.01; done", tmp_path, monkeypatch)
     begin, begun = threading.Thread.start, []
 
     def start(thread: threading.Thread) -> None:

@@ -44,7 +44,7 @@ fi
 while read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(CUTTLE_|SLURM|OMPI|PMI|JOB_COMPLETION|.*_proxy$)')
 unset RUNTIME_DIRECTORY XDG_RUNTIME_DIR COLUMNS LD_PRELOAD
 # shellcheck disable=SC2154 # check.bash has it
-export CUTTLE_ISA=scalar CUTTLE_THREADS=1 CUTTLE_PARALLEL=1 LC_ALL=C.UTF-8 TZ=UTC HOME=$work
+export CUTTLE_ISA=scalar CUTTLE_THREADS=1 CUTTLE_PARALLEL=1 TZ=UTC HOME=$work
 umask 022
 
 # cuttle ARG...: the command under test. It ends after five minutes, whatever it waits for.

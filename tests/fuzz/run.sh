@@ -9,11 +9,10 @@ build=$1 seconds=$2 runs=$3 seed=$4
 shift 4
 
 # fuzz TARGET: an input that makes it fail is left as BUILD/TARGET-crash-... To run it again:
-# BUILD/replay/TARGET FILE.
+# BUILD/replay/TARGET FILE. It is called where set -e does not hold.
 fuzz() {
 	local corpus=$build/corpus/$1 log=$build/$1.log
-	mkdir -p "$corpus"
-	"$build/replay/$1" --write "$corpus"
+	mkdir -p "$corpus" && "$build/replay/$1" --write "$corpus" || return 1
 	if "$build/fuzz/$1" -max_total_time="$seconds" -runs="$runs" -seed="$seed" -timeout=60 -rss_limit_mb=1024 -max_len=8192 \
 		-print_final_stats=1 -artifact_prefix="$build/$1-" "$corpus" 2>"$log"; then
 		echo "== $1: $(sed -n 's/^stat:://p' "$log" | grep -E '^(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' | tr -s ' \n' ' ')"
