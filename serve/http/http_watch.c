@@ -39,7 +39,7 @@ void http_log(struct http_server *server, const struct http_exchange *x) {
 	const int size =
 	    snprintf(line, sizeof line, "cuttle serve: %s %s %u%s%s\n",
 	             x->route ? x->route->method : "-", x->route ? x->route->pattern : "-",
-	             x->reply.code, *x->holder.id ? " key=" : "", x->holder.id);
+	             x->reply.code, *x->holder->id ? " key=" : "", x->holder->id);
 	(void)pthread_mutex_lock(&server->lock);
 	// A log that nobody takes is lost rather than waited for.
 	if (size > 0 && (size_t)size < sizeof line && server->logged + (size_t)size <= HTTP_LOG) {

@@ -20,6 +20,7 @@ void http_exchange_free(struct http_exchange *x) {
 	json_decref(x->json);
 	free(x->target);
 	free(x->path);
+	if (x->holder != &x->server->everybody) free(x->holder);
 	if (x->reply.response) mhd.destroy_response(x->reply.response);
 	if (x->reply.stream) stream_leave(x->reply.stream);
 	for (size_t i = 0; i < x->reply.added; i++) {
@@ -68,10 +69,10 @@ static bool has_place(const struct http_exchange *x) {
 	unsigned all = 0, same = 0;
 	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
 		all++;
-		same += !strcmp(at->key, x->holder.id);
+		same += !strcmp(at->key, x->holder->id);
 	}
 	return all < HTTP_WAITERS - (reserved ? 0U : HTTP_KEPT_WAITERS) &&
-	       (!*x->holder.id ||
+	       (!*x->holder->id ||
 	        same < HTTP_KEY_WAITERS + (reserved ? HTTP_KEPT_WAITERS / 2U : 0U));
 }
 
@@ -83,7 +84,7 @@ static bool start_waiter(struct http_exchange *x) {
 	pthread_t thread;
 	if (!waiter) return false;
 	waiter->exchange = x;
-	memcpy(waiter->key, x->holder.id, sizeof waiter->key);
+	memcpy(waiter->key, x->holder->id, sizeof waiter->key);
 	if (pthread_create(&thread, NULL, wait_apart, waiter) != 0) {
 		free(waiter);
 		return false;
@@ -124,7 +125,7 @@ static void verify_key(struct http_exchange *x) {
 	                  *const space = authorization ? strchr(authorization, ' ') : NULL;
 	const char *token = space ? space : "";
 	while (*token == ' ') token++;
-	x->key_right = keys_verify(x->server->params.keys, token, &x->holder);
+	x->key_right = keys_verify(x->server->params.keys, token, x->holder);
 	(void)pthread_mutex_lock(&x->server->lock);
 	x->server->hasher.now = NULL;
 	(void)pthread_mutex_unlock(&x->server->lock);
