@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm over planes of bits with AVX-512 VNNI. One zmm holds 16 channels x 4 k; activations are
-// broadcast from memory. vpdpbusd takes weights without a sign, so the IQ4 table is raised by 128.
-// The loops are in gemm_planes_body.h.
-#include "kernels/gemm.h"
-#include "kernels/lanes.h"
+// gemm over planes of bits with AVX-512 VNNI. Activations are broadcast from memory. The loops are
+// in gemm_planes_body.h. Many rows are gemm_panels_avx512.c's.
+#include "kernels/gemm_planes_zmm.h"
 
-#include <immintrin.h>
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 #define GEMM_PLANES gemm_planes_avx512
+#define GEMM_PANELS gemm_panels_avx512
 enum {
-	ROWS = 8,             /* of a tile */
-	TABLE_OFFSET = 128,   /* added to each value of the IQ4 table */
-	PREFETCH_BYTES = 4096 /* from the weights in use to those fetched ahead */
+	ROWS = 8,      /* of a tile */
+	MANY_ROWS = 20 /* from which on panels are faster, measured */
 };
-typedef __m512i vint, vbytes;
 
-INLINE void prefetch_weights(const uint8_t *packed) {
-	_mm_prefetch((const char *)packed + PREFETCH_BYTES, _MM_HINT_T0);
-}
-
-INLINE vbytes bytes_load(const uint8_t *from) {
-	return _mm512_loadu_si512(from);
-}
-INLINE vbytes bytes_field(vbytes x, int n, int mask) {
-	if (n > 0) x = _mm512_srli_epi16(x, (unsigned)n);
-	if (n < 0) x = _mm512_slli_epi16(x, (unsigned)-n);
-	return _mm512_and_si512(x, _mm512_set1_epi8((char)mask));
-}
-INLINE vbytes bytes_or(vbytes a, vbytes b) {
-	return _mm512_or_si512(a, b);
-}
-INLINE vbytes bytes_table(vbytes codes) {
-	const __m128i table = _mm_setr_epi8(GEMM_IQ4_TABLE);
-	const __m128i raised = _mm_xor_si128(table, _mm_set1_epi8((char)0x80));
-	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(raised), codes);
-}
 INLINE vint add_products(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
 	(void)type;
 	for (size_t i = 0; i < 4; i++) {

@@ -7,57 +7,20 @@
 
 // The including file defines:
 //   GEMM_PLANES         the name of its gemm
+//   GEMM_PANELS, MANY_ROWS    the same for so many rows or more; only if there is one
 //   GEMM_Q4, GEMM_Q8    the same for Q4_x and Q8_0; only if these have no kernels of their own
 //   ROWS                rows of a tile, at most 8
 //   TABLE_OFFSET        what its bytes_table adds to each value of the IQ4 table
 //   vint                a vector of LANES_PART int32
-//   vbytes              a vector of 4 bytes for each of LANES_PART channels
-//   bytes_load(from)    the bytes at that address
-//   bytes_or(a, b)      a | b
-//   bytes_field(x, n, mask)    per byte (x >> n) & mask; for n < 0 (x << -n) & mask. Bits of the
-//                              byte beside it may be shifted in: mask must take them away.
-//   bytes_table(codes)         each code, 0 .. 15, by its value in the IQ4 table
+//   what gemm_codes.h asks for
 //   int_of(value)              value in every lane
 //   add_products(type, isum, codes, a)    adds to each channel its 16 codes times a[16], exact
 //   prefetch_weights(packed)              fetches what a later block reads
 #include "base/misuse.h"
+#include "kernels/gemm_codes.h"
 #include "kernels/part_scale.h"
 
 enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK, SUPER_HALVES = GEMM_SUPER / GEMM_HALF };
-
-/* Joins the planes of half a block, 16 weights of k, into codes. `part` says which LANES_PART
- * channels of the group. codes[i] holds k = 4 * i .. 4 * i + 3 of that half.
- * Example: Q5_K, half 1, i = 2. Bits 0-3 of the code are the high nibble of vector 2. Bit 4 is bit
- * 6 of the last plane: shifted right by 6 - 4 = 2, under the mask 1 << 4. */
-INLINE void unpack_codes(enum packed_type type, const uint8_t *packed, size_t half, size_t part,
-                         vbytes codes[4]) {
-	const size_t bits = packed_bits(type);
-	packed += part * 4 * LANES_PART;
-#pragma GCC unroll 4
-	for (size_t i = 0; i < 4; i++) {
-		if (bits == 8) {
-			codes[i] = bytes_load(packed + 64 * (4 * half + i));
-			continue;
-		}
-		const uint8_t *plane = packed;
-		vbytes code = {0};
-		int up = 0; // the lowest bit of the code that this plane holds
-		if (bits & 4) {
-			code = bytes_field(bytes_load(plane + 64 * i), 4 * (int)half, 15);
-			plane += 256, up = 4;
-		}
-		if (bits & 2) {
-			const vbytes field =
-			    bytes_field(bytes_load(plane + 64 * half), 2 * (int)i - up, 3 << up);
-			code = up ? bytes_or(code, field) : field;
-			plane += 128, up += 2;
-		}
-		if (bits & 1)
-			code = bytes_or(code, bytes_field(bytes_load(plane),
-			                                  (int)(4 * half + i) - up, 1 << up));
-		codes[i] = packed_has_table(type) ? bytes_table(code) : code;
-	}
-}
 
 /* Computes `count` rows from row `first` on, by one group of channels. type and count are constants
  * after inlining. */
@@ -160,6 +123,12 @@ INLINE void compute_tile(enum packed_type type, size_t count, float *out, size_t
 void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                  const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE(w->type >= PACKED_Q5_0 && w->type < PACKED_TYPES && w->k == rows->k);
+#if defined(GEMM_PANELS)
+	if (rows->rows >= MANY_ROWS) {
+		GEMM_PANELS(out, out_stride, add, rows, w, groups, begin, end);
+		return;
+	}
+#endif
 	switch (w->type) {
 		TYPE(PACKED_Q5_0)
 		TYPE(PACKED_Q5_1)

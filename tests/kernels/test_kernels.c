@@ -21,7 +21,7 @@ static struct numbers numbers;
 static const struct kernels *tiers[8];
 static size_t tier_count;
 
-enum { K_COUNT = 4, MOST_ROWS = 64 };
+enum { K_COUNT = 4, MOST_ROWS = 100 };
 
 /* Row lengths: whole blocks of the type, odd and even numbers of them. */
 static size_t k_of(enum packed_type type, size_t i) {
@@ -29,8 +29,8 @@ static size_t k_of(enum packed_type type, size_t i) {
 	return ks[packed_has_levels(type)][i];
 }
 
-static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                    11, 12, 13, 14, 15, 16, 17, 33, 64};
+static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                    13, 14, 15, 16, 17, 20, 21, 33, 64, 81, 100};
 enum { ROW_COUNTS = sizeof row_counts / sizeof *row_counts };
 
 /* out of `tier` for rows [first, first + count), places [begin, end), between guards; added to
@@ -96,10 +96,12 @@ static void gemm_same_bits(enum packed_type type, enum mood mood) {
 				check_gemm(tiers[t], &problem, expected, NULL, r, 1, NULL, 0,
 				           problem.groups);
 			check_gemm(tiers[t], &problem, sum, start, 3, 9, NULL, 0, problem.groups);
+			check_gemm(tiers[t], &problem, sum, start, 5, 90, NULL, 0, problem.groups);
 			uint32_t sparse[7];
 			for (size_t j = 0; j < 7; j++)
 				sparse[j] = (uint32_t)draw_below(&numbers, problem.groups);
 			check_gemm(tiers[t], &problem, expected, NULL, 0, 8, sparse, 0, 7);
+			check_gemm(tiers[t], &problem, expected, NULL, 7, 26, sparse, 1, 6);
 			check_gemm(tiers[t], &problem, expected, NULL, 5, 3, sparse, 2, 6);
 			check_gemm(tiers[t], &problem, sum, start, 5, 1, sparse, 1, 2);
 			if (problem.groups > 1)
