@@ -18,24 +18,34 @@ enum {
 	NAME = 64,     /* bytes of a tensor's name, with its NUL */
 	TEXT = 32      /* bytes of a token's text, with its NUL */
 };
-enum tokenizer { SENTENCEPIECE, BPE_SMOLLM, BPE_LLAMA3 };
+enum tokenizer { SENTENCEPIECE, BPE_SMOLLM, BPE_LLAMA3, BPE_QWEN };
 
 struct shape {
 	const char *name;
-	uint32_t layers, width, heads, kv_heads, ffn, vocab, context;
+	const char *family; /* general.architecture */
+	uint32_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
 	bool tied;
 	float rope_base;
-	bool rope_factors;
+	float rope_factor; /* by which the longest waves are stretched; 0 = none are */
 	enum tokenizer tokenizer;
 };
 
 /* Sources: the config.json files of TinyLlama-1.1B-Chat-v1.0, Llama-3.2-1B-Instruct and
- * SmolLM2-360M-Instruct. width-512 is no real model: it is the smallest for blocks of 256. */
+ * -3B-Instruct, Llama-3.1-8B-Instruct, SmolLM2-360M-Instruct, Qwen2.5-1.5B-Instruct, Qwen3-0.6B and
+ * Qwen3-4B. width-512 is no real model: it is the smallest for blocks of 256. */
 static const struct shape shapes[] = {
-    {"tinyllama", 22, 2048, 32, 4, 5632, 32000, 2048, false, 1e4f, false, SENTENCEPIECE},
-    {"llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 131072, true, 5e5f, true, BPE_LLAMA3},
-    {"width-512", 8, 512, 8, 4, 1536, 32000, 2048, true, 1e4f, false, SENTENCEPIECE},
-    {"smollm2-360m", 32, 960, 15, 5, 2560, 49152, 8192, true, 1e5f, false, BPE_SMOLLM},
+    {"tinyllama", "llama", 22, 2048, 32, 4, 64, 5632, 32000, 2048, false, 1e4f, 0, SENTENCEPIECE},
+    {"llama-3.2-1b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 131072, true, 5e5f, 32,
+     BPE_LLAMA3},
+    {"llama-3.2-3b", "llama", 28, 3072, 24, 8, 128, 8192, 128256, 131072, true, 5e5f, 32,
+     BPE_LLAMA3},
+    {"llama-3.1-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, false, 5e5f, 8,
+     BPE_LLAMA3},
+    {"qwen2.5-1.5b", "qwen2", 28, 1536, 12, 2, 128, 8960, 151936, 32768, true, 1e6f, 0, BPE_QWEN},
+    {"qwen3-0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, true, 1e6f, 0, BPE_QWEN},
+    {"qwen3-4b", "qwen3", 36, 2560, 32, 8, 128, 9728, 151936, 40960, true, 1e6f, 0, BPE_QWEN},
+    {"smollm2-360m", "llama", 32, 960, 15, 5, 64, 2560, 49152, 8192, true, 1e5f, 0, BPE_SMOLLM},
+    {"width-512", "llama", 8, 512, 8, 4, 64, 1536, 32000, 2048, true, 1e4f, 0, SENTENCEPIECE},
 };
 
 static const struct type {
@@ -158,13 +168,16 @@ static struct layout get_layout(const struct shape *shape) {
 		                       "\xc4\xa0"};
 	case BPE_LLAMA3: // 256 letters for bytes, words, specials
 		return (struct layout){128000, 256, 0, BYTES, 128000 - BYTES, "\xc4\xa0"};
+	case BPE_QWEN: // 256 letters for bytes, words, specials
+		return (struct layout){151643, shape->vocab - 151643, 0,
+		                       BYTES,  151643 - BYTES,        "\xc4\xa0"};
 	}
 	fail_with("no such tokenizer");
 }
 
 static void write_special_name(const struct shape *shape, uint32_t index, char text[32]) {
 	static const char *const sentencepiece[] = {"<unk>", "<s>", "</s>"};
-	static const char *const smollm[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
+	static const char *const chatml_names[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
 	static const char *const llama3[] = {
 	    [0] = "<|begin_of_text|>", [1] = "<|end_of_text|>", [6] = "<|start_header_id|>",
 	    [7] = "<|end_header_id|>", [8] = "<|eom_id|>",      [9] = "<|eot_id|>"};
@@ -174,7 +187,8 @@ static void write_special_name(const struct shape *shape, uint32_t index, char t
 		return;
 	}
 	if (shape->tokenizer == SENTENCEPIECE) name = sentencepiece[index];
-	if (shape->tokenizer == BPE_SMOLLM && index < 3) name = smollm[index];
+	const bool chatml = shape->tokenizer == BPE_SMOLLM || shape->tokenizer == BPE_QWEN;
+	if (chatml && index < 3) name = chatml_names[index];
 	if (shape->tokenizer == BPE_LLAMA3 && index < 10) name = llama3[index];
 	if (name) snprintf(text, 32, "%s", name);
 	else snprintf(text, 32, "<|reserved_%u|>", index);
@@ -200,14 +214,15 @@ static int32_t get_token_type(const struct shape *shape, const struct layout *la
 }
 
 static void write_made_up_vocab(struct gguf_out *out, const struct shape *shape) {
-	static const char *const pre[] = {"default", "smollm", "llama-bpe"};
+	static const char *const pre[] = {"default", "smollm", "llama-bpe", "qwen2"};
 	// Ids of the beginning and the end of a text.
-	static const uint32_t ids[][2] = {{1, 2}, {1, 2}, {128000, 128009}};
+	static const uint32_t ids[][2] = {{1, 2}, {1, 2}, {128000, 128009}, {151643, 151645}};
 	// Short templates: they hold the marks by which the engine tells the chat formats apart.
 	static const char *const chat[] = {
 	    "{{ '<|user|>' + messages[0]['content'] + '</s><|assistant|>' }}",
 	    "{{ '<|im_start|>' + messages[0]['content'] + '<|im_end|>' }}",
-	    "{{ '<|start_header_id|>' + messages[0]['content'] + '<|eot_id|>' }}"};
+	    "{{ '<|start_header_id|>' + messages[0]['content'] + '<|eot_id|>' }}",
+	    "{{ '<|im_start|>' + messages[0]['content'] + '<|im_end|>' }}"};
 	const struct layout layout = get_layout(shape);
 	const bool bpe = shape->tokenizer != SENTENCEPIECE;
 	char(*texts)[TEXT] = reserve_zeros(shape->vocab, TEXT);
@@ -240,7 +255,8 @@ static void write_made_up_vocab(struct gguf_out *out, const struct shape *shape)
 	}
 	gguf_out_u32(out, "tokenizer.ggml.bos_token_id", ids[shape->tokenizer][0]);
 	gguf_out_u32(out, "tokenizer.ggml.eos_token_id", ids[shape->tokenizer][1]);
-	gguf_out_bool(out, "tokenizer.ggml.add_bos_token", shape->tokenizer != BPE_SMOLLM);
+	gguf_out_bool(out, "tokenizer.ggml.add_bos_token",
+	              shape->tokenizer == SENTENCEPIECE || shape->tokenizer == BPE_LLAMA3);
 	write_metadata_text(out, "tokenizer.chat_template", chat[shape->tokenizer]);
 	free(texts);
 	free(strings);
@@ -254,7 +270,29 @@ static void plan_tensor(struct plan *plan, const char *name, const struct type *
                         uint64_t rows, float size) {
 	struct tensor *tensor = &plan->tensors[plan->count++];
 	*tensor = (struct tensor){.type = type, .row = row, .rows = rows, .size = size};
-	snprintf(tensor->name, sizeof tensor->name, "%s.weight", name);
+	snprintf(tensor->name, sizeof tensor->name, "%s", name);
+}
+
+/* What some families have in a layer beyond matrices and norms: biases, and norms of heads. */
+static void plan_additions(struct plan *plan, const struct shape *shape, uint32_t layer) {
+	const bool biases = !strcmp(shape->family, "qwen2"),
+	           head_norms = !strcmp(shape->family, "qwen3");
+	const uint64_t q = (uint64_t)shape->head_size * shape->heads,
+	               kv = (uint64_t)shape->head_size * shape->kv_heads;
+	const struct {
+		const char *name;
+		bool there;
+		uint64_t row;
+	} parts[] = {{"attn_q.bias", biases, q},
+	             {"attn_k.bias", biases, kv},
+	             {"attn_v.bias", biases, kv},
+	             {"attn_q_norm.weight", head_norms, shape->head_size},
+	             {"attn_k_norm.weight", head_norms, shape->head_size}};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		char name[NAME];
+		snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].name);
+		if (parts[i].there) plan_tensor(plan, name, &f32, parts[i].row, 0, 0.1f);
+	}
 }
 
 /* Lists the tensors. A matrix keeps the size of normalised inputs: with rows of 2048 values, its
@@ -263,35 +301,39 @@ static void plan_tensor(struct plan *plan, const char *name, const struct type *
 static void plan_all_tensors(struct plan *plan, const struct shape *shape,
                              const struct type *type) {
 	const float by_width = 1.0f / sqrtf((float)shape->width),
-	            by_ffn = 1.0f / sqrtf((float)shape->ffn);
-	const uint64_t kv = shape->width / shape->heads * shape->kv_heads;
-	plan_tensor(plan, "token_embd", type, shape->width, shape->vocab,
+	            by_ffn = 1.0f / sqrtf((float)shape->ffn),
+	            by_heads = 1.0f / sqrtf((float)(shape->head_size * shape->heads));
+	const uint64_t q = (uint64_t)shape->head_size * shape->heads,
+	               kv = (uint64_t)shape->head_size * shape->kv_heads;
+	plan_tensor(plan, "token_embd.weight", type, shape->width, shape->vocab,
 	            shape->tied ? 3.0f * by_width : 1.0f);
-	plan_tensor(plan, "output_norm", &f32, shape->width, 0, 0.1f);
+	plan_tensor(plan, "output_norm.weight", &f32, shape->width, 0, 0.1f);
 	if (!shape->tied)
-		plan_tensor(plan, "output", type, shape->width, shape->vocab, 3.0f * by_width);
-	if (shape->rope_factors)
-		plan_tensor(plan, "rope_freqs", &f32, shape->width / shape->heads / 2, 0, NAN);
+		plan_tensor(plan, "output.weight", type, shape->width, shape->vocab,
+		            3.0f * by_width);
+	if (shape->rope_factor > 0)
+		plan_tensor(plan, "rope_freqs.weight", &f32, shape->head_size / 2, 0, NAN);
 	for (uint32_t layer = 0; layer < shape->layers; layer++) {
 		const struct {
 			const char *name;
 			uint64_t row, rows;
 			float size;
 		} parts[] = {{"attn_norm", shape->width, 0, 0.1f},
-		             {"attn_q", shape->width, shape->width, by_width},
+		             {"attn_q", shape->width, q, by_width},
 		             {"attn_k", shape->width, kv, by_width},
 		             {"attn_v", shape->width, kv, by_width},
-		             {"attn_output", shape->width, shape->width, by_width},
+		             {"attn_output", q, shape->width, by_heads},
 		             {"ffn_norm", shape->width, 0, 0.1f},
 		             {"ffn_gate", shape->width, shape->ffn, by_width},
 		             {"ffn_up", shape->width, shape->ffn, by_width},
 		             {"ffn_down", shape->ffn, shape->width, by_ffn}};
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-			char name[NAME / 2];
-			snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].name);
+			char name[NAME];
+			snprintf(name, sizeof name, "blk.%u.%s.weight", layer, parts[i].name);
 			plan_tensor(plan, name, parts[i].rows ? type : &f32, parts[i].row,
 			            parts[i].rows, parts[i].size);
 		}
+		plan_additions(plan, shape, layer);
 	}
 }
 
@@ -327,15 +369,15 @@ static void fill_random_block(uint8_t *to, const struct type *type, float size, 
 		to[i] += to[i] == 0x80;
 }
 
-/* Source: the "llama3" RoPE scaling of Llama-3.2-1B's config.json (factor 32, low 1, high 4, 8192
- * positions). */
+/* Source: the "llama3" RoPE scaling of Llama's config.json files (low 1, high 4, 8192 positions;
+ * the factor is 32 in 3.2 and 8 in 3.1). */
 static float compute_rope_factor(const struct shape *shape, uint64_t index, uint64_t count) {
 	const double wavelength = 2.0 * M_PI * pow(shape->rope_base, (double)index / (double)count),
 	             positions = 8192.0;
 	if (wavelength < positions / 4.0) return 1.0f;
-	if (wavelength > positions / 1.0) return 32.0f;
+	if (wavelength > positions / 1.0) return shape->rope_factor;
 	const double smooth = (positions / wavelength - 1.0) / (4.0 - 1.0);
-	return (float)(1.0 / ((1.0 - smooth) / 32.0 + smooth));
+	return (float)(1.0 / ((1.0 - smooth) / (double)shape->rope_factor + smooth));
 }
 
 static enum cuttle_status write_random_tensor(struct gguf_out *out, const struct shape *shape,
@@ -362,20 +404,31 @@ static void write_model_metadata(struct gguf_out *out, const struct shape *shape
                                  const struct type *type) {
 	char name[NAME];
 	snprintf(name, sizeof name, "random %s %s", shape->name, type->as.name);
-	write_metadata_text(out, "general.architecture", "llama");
+	write_metadata_text(out, "general.architecture", shape->family);
 	write_metadata_text(out, "general.name", name);
 	gguf_out_u32(out, "general.file_type", type->as.file_type);
 	gguf_out_u32(out, "general.quantization_version", 2);
-	gguf_out_u32(out, "llama.block_count", shape->layers);
-	gguf_out_u32(out, "llama.context_length", shape->context);
-	gguf_out_u32(out, "llama.embedding_length", shape->width);
-	gguf_out_u32(out, "llama.feed_forward_length", shape->ffn);
-	gguf_out_u32(out, "llama.attention.head_count", shape->heads);
-	gguf_out_u32(out, "llama.attention.head_count_kv", shape->kv_heads);
-	gguf_out_f32(out, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
-	gguf_out_u32(out, "llama.rope.dimension_count", shape->width / shape->heads);
-	gguf_out_f32(out, "llama.rope.freq_base", shape->rope_base);
-	gguf_out_u32(out, "llama.vocab_size", shape->vocab);
+	const struct {
+		const char *key;
+		uint32_t value;
+	} numbers[] = {{"block_count", shape->layers},
+	               {"context_length", shape->context},
+	               {"embedding_length", shape->width},
+	               {"feed_forward_length", shape->ffn},
+	               {"attention.head_count", shape->heads},
+	               {"attention.head_count_kv", shape->kv_heads},
+	               {"attention.key_length", shape->head_size},
+	               {"attention.value_length", shape->head_size},
+	               {"rope.dimension_count", shape->head_size},
+	               {"vocab_size", shape->vocab}};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		snprintf(name, sizeof name, "%s.%s", shape->family, numbers[i].key);
+		gguf_out_u32(out, name, numbers[i].value);
+	}
+	snprintf(name, sizeof name, "%s.attention.layer_norm_rms_epsilon", shape->family);
+	gguf_out_f32(out, name, 1e-5f);
+	snprintf(name, sizeof name, "%s.rope.freq_base", shape->family);
+	gguf_out_f32(out, name, shape->rope_base);
 	write_made_up_vocab(out, shape);
 }
 
@@ -411,14 +464,17 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; argc >= 4 && i < sizeof types / sizeof *types; i++)
 		if (!strcmp(argv[2], types[i].as.name)) type = &types[i];
 	if (!shape || !type || argc > 5) {
-		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m|width-512 "
-		                "TYPE FILE [SEED], TYPE one of");
+		fprintf(stderr, "usage: make-random SHAPE TYPE FILE [SEED]\nSHAPE is one of");
+		for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+			fprintf(stderr, " %s", shapes[i].name);
+		fprintf(stderr, "\nTYPE is one of");
 		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 			fprintf(stderr, " %s", types[i].as.name);
 		fprintf(stderr, "\n");
 		return 2;
 	}
-	if (shape->width % type->as.block || shape->ffn % type->as.block)
+	if (shape->width % type->as.block || shape->ffn % type->as.block ||
+	    shape->heads * shape->head_size % type->as.block)
 		fail_with("the rows of this shape are not whole blocks of this type");
 	write_random_model(argv[3], shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
 	return 0;
