@@ -128,7 +128,7 @@ gemm_fn gemm_q8_dotprod, gemm_q4_dotprod, gemm_planes_dotprod;
 gemm_fn gemm_q8_avx2, gemm_q4_avx2, gemm_planes_avx2, gemm_float_avx2;
 gemm_fn gemm_q8_avxvnni, gemm_q4_avxvnni, gemm_planes_avxvnni;
 gemm_fn gemm_q8_avx512, gemm_q4_avx512, gemm_planes_avx512, gemm_float_avx512;
-gemm_fn gemm_panels_avx2, gemm_panels_avx512; /* those of gemm_planes, for many rows */
+gemm_fn gemm_panels_avx2, gemm_panels_avx512;      /* those of gemm_planes, for many rows */
 gemm_fn gemm_q8_amx, gemm_q4_amx, gemm_planes_amx; /* below 16 rows they call those of avx512 */
 
 /* The columns of the table above. With a constant type the compiler makes each a constant. */
