@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_panel.h: weights that are unpacked once for all rows of a gemm (gemm.h).
 // Rows may be private; weights are public.
-// A panel is PANEL_BLOCKS blocks of k of up to PANEL_WIDTH groups of channels. Its codes are bytes
+// A panel is PANEL_BLOCKS blocks of k of PANEL_WIDTH groups of channels. Its codes are bytes
 // and its scales fp32. Example: 32 rows by 2 groups with k = 576 are panels of 16 and 2 blocks.
 
 // The including file defines, before it includes this:

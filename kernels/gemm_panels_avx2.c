@@ -70,10 +70,9 @@ INLINE void group_tile(enum packed_type type, size_t count, size_t g, struct pan
 	}
 }
 
-INLINE void panel_tile(enum packed_type type, size_t count, size_t width, struct panel *panel,
-                       size_t at, size_t blocks, const struct gemm_rows *rows, size_t row,
-                       size_t block) {
-	for (size_t g = 0; g < width; g++)
+INLINE void panel_tile(enum packed_type type, size_t count, struct panel *panel, size_t at,
+                       size_t blocks, const struct gemm_rows *rows, size_t row, size_t block) {
+	for (size_t g = 0; g < PANEL_WIDTH; g++)
 		group_tile(type, count, g, panel, at, blocks, rows, row, block);
 }
 

@@ -8,9 +8,8 @@
 #define GEMM_PANELS gemm_panels_avx512
 enum { PANEL_TILE = 5 /* rows: by 2 groups 10 sums and 10 accumulators, of 32 registers */ };
 
-INLINE void panel_tile(enum packed_type type, size_t count, size_t width, struct panel *panel,
-                       size_t at, size_t blocks, const struct gemm_rows *rows, size_t row,
-                       size_t block) {
+INLINE void panel_tile(enum packed_type type, size_t count, struct panel *panel, size_t at,
+                       size_t blocks, const struct gemm_rows *rows, size_t row, size_t block) {
 	const size_t parts = GEMM_BLOCK / packed_span(type), quads = 8 / parts;
 	const size_t k = rows->k, all_blocks = k / GEMM_BLOCK;
 	const bool has_minimum = packed_has_minimum(type), has_offset = panel_offset(type) != 0;
@@ -18,31 +17,31 @@ INLINE void panel_tile(enum packed_type type, size_t count, size_t width, struct
 	const float *scale = rows->scale + row * all_blocks + block,
 	            *scaled_sum = rows->scaled_sum + row * all_blocks + block;
 	__m512 acc[PANEL_WIDTH][PANEL_TILE];
-	for (size_t g = 0; g < width; g++)
+	for (size_t g = 0; g < PANEL_WIDTH; g++)
 		for (size_t r = 0; r < count; r++)
 			acc[g][r] = _mm512_load_ps(panel->acc[at + r][g]);
 	for (size_t part = 0; part < blocks * parts; part++) {
 		const size_t b = part / parts;
 		__m512i isum[PANEL_WIDTH][PANEL_TILE];
 		for (size_t r = 0; r < count; r++)
-			for (size_t g = 0; g < width; g++)
+			for (size_t g = 0; g < PANEL_WIDTH; g++)
 				isum[g][r] = _mm512_set1_epi32(
 				    has_offset ? panel->correction[at + r][part] : 0);
 #pragma GCC unroll 8
 		for (size_t i = 0; i < quads; i++) {
 			const size_t quad = part * quads + i;
 			__m512i weights[PANEL_WIDTH];
-			for (size_t g = 0; g < width; g++)
+			for (size_t g = 0; g < PANEL_WIDTH; g++)
 				weights[g] = _mm512_load_si512(panel->codes[g] + 64 * quad);
 			for (size_t r = 0; r < count; r++) {
 				int32_t four;
 				memcpy(&four, q + r * k + 4 * quad, sizeof four);
-				for (size_t g = 0; g < width; g++)
+				for (size_t g = 0; g < PANEL_WIDTH; g++)
 					isum[g][r] = _mm512_dpbusd_epi32(isum[g][r], weights[g],
 					                                 _mm512_set1_epi32(four));
 			}
 		}
-		for (size_t g = 0; g < width; g++)
+		for (size_t g = 0; g < PANEL_WIDTH; g++)
 			for (size_t r = 0; r < count; r++) {
 				const __m512 both =
 				    _mm512_mul_ps(_mm512_load_ps(panel->scales[g][part]),
@@ -56,7 +55,7 @@ INLINE void panel_tile(enum packed_type type, size_t count, size_t width, struct
 				                            _mm512_set1_ps(sum), acc[g][r]);
 			}
 	}
-	for (size_t g = 0; g < width; g++)
+	for (size_t g = 0; g < PANEL_WIDTH; g++)
 		for (size_t r = 0; r < count; r++)
 			_mm512_store_ps(panel->acc[at + r][g], acc[g][r]);
 }
