@@ -26,9 +26,8 @@ enum {
 	PASS_ROWS = 512, /* rows that share an unpacked run; their sums, 32 KiB, stay in L2 */
 	RUN = 32,        /* blocks; their weights, 16 KiB, stay in L1 */
 	HALVES = 2,      /* of a block */
-	BLOCK_BYTES = GEMM_BLOCK * GEMM_GROUP,  /* of a block of a group, unpacked */
-	SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK, /* blocks in 256 weights */
-	PREFETCH_BYTES = 4096                   /* from the weights in use to those fetched ahead */
+	BLOCK_BYTES = GEMM_BLOCK * GEMM_GROUP, /* of a block of a group, unpacked */
+	PREFETCH_BYTES = 4096                  /* from the weights in use to those fetched ahead */
 };
 
 /* The operand of LDTILECFG, palette 1. */
@@ -118,8 +117,7 @@ INLINE void unpack_blocks(enum packed_type type, struct unpacked_run *run,
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64,
 	             parts = GEMM_BLOCK / packed_span(type);
 	const uint8_t *packed = (const uint8_t *)w->weights + (group * blocks + begin) * bytes;
-	const size_t first_scale = group * (packed_scale_bytes(type) / 2) *
-	                           (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
+	const size_t first_scale = group * group_scale_halves(type, w->k);
 	for (size_t b = begin; b < end; b++, packed += bytes) {
 		for (size_t i = 0; i < bytes; i += 64)
 			_mm_prefetch((const char *)packed + PREFETCH_BYTES + i, _MM_HINT_T0);

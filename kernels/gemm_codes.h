@@ -10,11 +10,29 @@
 //   bytes_field(x, n, mask)    per byte (x >> n) & mask; for n < 0 (x << -n) & mask. Bits of the
 //                              byte beside it may be shifted in: mask must take them away.
 //   bytes_table(codes)         each code, 0 .. 15, by its value in the IQ4 table
+//   TABLE_OFFSET               what bytes_table adds to each of these values
 #ifndef CUTTLE_KERNELS_GEMM_CODES_H
 #define CUTTLE_KERNELS_GEMM_CODES_H
 
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"
+
+/* The types that gemm_planes computes. */
+#define PLANE_TYPES(DO)                                                                            \
+	DO(PACKED_Q5_0)                                                                            \
+	DO(PACKED_Q5_1)                                                                            \
+	DO(PACKED_IQ4_NL)                                                                          \
+	DO(PACKED_IQ4_XS)                                                                          \
+	DO(PACKED_Q4_K)                                                                            \
+	DO(PACKED_Q5_K)                                                                            \
+	DO(PACKED_Q6_K)                                                                            \
+	DO(PACKED_Q3_K)                                                                            \
+	DO(PACKED_Q2_K)
+
+/* What a joined code is more than its weight. */
+INLINE int codes_offset(enum packed_type type) {
+	return packed_has_table(type) ? TABLE_OFFSET : packed_offset(type);
+}
 
 /* Joins the planes of half a block, 16 weights of k, into codes. `part` says which LANES_PART
  * channels of the group. codes[i] holds k = 4 * i .. 4 * i + 3 of that half.

@@ -6,7 +6,6 @@
 
 // The including file defines, before it includes this:
 //   what gemm_codes.h asks for
-//   TABLE_OFFSET                what its bytes_table adds to each value of the IQ4 table
 //   prefetch_weights(packed)    fetches what a later block reads
 #ifndef CUTTLE_KERNELS_GEMM_PANEL_H
 #define CUTTLE_KERNELS_GEMM_PANEL_H
@@ -36,10 +35,6 @@ struct panel {
 	float scaled_half_sum[PANEL_ROWS][PANEL_PARTS];
 };
 
-INLINE int panel_offset(enum packed_type type) {
-	return packed_has_table(type) ? TABLE_OFFSET : packed_offset(type);
-}
-
 /* Unpacks the codes of one block of a group. */
 INLINE void unpack_block(enum packed_type type, const uint8_t *packed, uint8_t *codes) {
 	for (size_t i = 0; i < packed_bits(type); i++) prefetch_weights(packed + 64 * i);
@@ -59,8 +54,7 @@ INLINE void unpack_panel(enum packed_type type, struct panel *panel, size_t g,
                          const struct packed_matrix *w, size_t group, size_t block, size_t blocks) {
 	const size_t all_blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64;
 	const size_t parts = GEMM_BLOCK / packed_span(type);
-	const size_t scale_halves = packed_scale_bytes(type) / 2 *
-	                            (packed_has_levels(type) ? w->k / GEMM_SUPER : all_blocks);
+	const size_t scale_halves = group_scale_halves(type, w->k);
 	const bool has_minimum = packed_has_minimum(type);
 	const uint8_t *packed = (const uint8_t *)w->weights + (group * all_blocks + block) * bytes;
 	const uint16_t *scales = w->scales + group * scale_halves,
@@ -82,7 +76,7 @@ INLINE void unpack_panel(enum packed_type type, struct panel *panel, size_t g,
 INLINE void sum_panel_rows(enum packed_type type, struct panel *panel, const struct gemm_rows *rows,
                            size_t first, size_t count, size_t block, size_t blocks) {
 	const size_t parts = GEMM_BLOCK / packed_span(type);
-	const int offset = panel_offset(type);
+	const int offset = codes_offset(type);
 	for (size_t r = 0; r < count; r++) {
 		const size_t at = (first + r) * (rows->k / GEMM_BLOCK) + block;
 		const int32_t *sums = parts == 1 ? rows->sum + at : rows->half_sum + 2 * at;

@@ -9,8 +9,8 @@
 #define GEMM_PANELS gemm_panels_avx2
 enum { PANEL_TILE = 4, HALVES = 2 /* of a group: 8 channels, a ymm */ };
 
-/* As in add_products, but a part's sums of two products are widened only where 16 bits end. Codes
- * of up to 4 bits need it once in 8: 15 * 127 * 2 * 8 = 30480. */
+/* As pairs_that_fit, of a part of 32 weights. Codes of up to 4 bits are widened once in 8 sums:
+ * 15 * 127 * 2 * 8 = 30480. */
 INLINE size_t sums_that_fit(enum packed_type type) {
 	return packed_bits(type) < 5 && !packed_has_table(type) ? 8 : pairs_that_fit(type);
 }
@@ -21,7 +21,7 @@ INLINE void group_tile(enum packed_type type, size_t count, size_t g, struct pan
 	const size_t parts = GEMM_BLOCK / packed_span(type), quads = 8 / parts;
 	const size_t fit = sums_that_fit(type) < quads ? sums_that_fit(type) : quads;
 	const size_t k = rows->k, all_blocks = k / GEMM_BLOCK;
-	const bool has_minimum = packed_has_minimum(type), has_offset = panel_offset(type) != 0;
+	const bool has_minimum = packed_has_minimum(type), has_offset = codes_offset(type) != 0;
 	const int8_t *q = rows->q + row * k + block * GEMM_BLOCK;
 	const float *scale = rows->scale + row * all_blocks + block,
 	            *scaled_sum = rows->scaled_sum + row * all_blocks + block;

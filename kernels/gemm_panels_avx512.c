@@ -12,7 +12,7 @@ INLINE void panel_tile(enum packed_type type, size_t count, struct panel *panel,
                        size_t blocks, const struct gemm_rows *rows, size_t row, size_t block) {
 	const size_t parts = GEMM_BLOCK / packed_span(type), quads = 8 / parts;
 	const size_t k = rows->k, all_blocks = k / GEMM_BLOCK;
-	const bool has_minimum = packed_has_minimum(type), has_offset = panel_offset(type) != 0;
+	const bool has_minimum = packed_has_minimum(type), has_offset = codes_offset(type) != 0;
 	const int8_t *q = rows->q + row * k + block * GEMM_BLOCK;
 	const float *scale = rows->scale + row * all_blocks + block,
 	            *scaled_sum = rows->scaled_sum + row * all_blocks + block;

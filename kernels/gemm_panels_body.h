@@ -84,15 +84,7 @@ void GEMM_PANELS(float *out, size_t out_stride, bool add, const struct gemm_rows
                  const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE(w->type >= PACKED_Q5_0 && w->type < PACKED_TYPES && w->k == rows->k);
 	switch (w->type) {
-		TYPE(PACKED_Q5_0)
-		TYPE(PACKED_Q5_1)
-		TYPE(PACKED_IQ4_NL)
-		TYPE(PACKED_IQ4_XS)
-		TYPE(PACKED_Q4_K)
-		TYPE(PACKED_Q5_K)
-		TYPE(PACKED_Q6_K)
-		TYPE(PACKED_Q3_K)
-		TYPE(PACKED_Q2_K)
+		PLANE_TYPES(TYPE)
 	default:
 		break;
 	}

@@ -10,7 +10,6 @@
 //   GEMM_PANELS, MANY_ROWS    the same for so many rows or more; only if there is one
 //   GEMM_Q4, GEMM_Q8    the same for Q4_x and Q8_0; only if these have no kernels of their own
 //   ROWS                rows of a tile, at most 8
-//   TABLE_OFFSET        what its bytes_table adds to each value of the IQ4 table
 //   vint                a vector of LANES_PART int32
 //   what gemm_codes.h asks for
 //   int_of(value)              value in every lane
@@ -28,10 +27,9 @@ INLINE void compute_tile(enum packed_type type, size_t count, float *out, size_t
                          bool add, const struct gemm_rows *rows, size_t first,
                          const struct packed_matrix *w, size_t group) {
 	const bool halved = packed_span(type) == GEMM_HALF, has_minimum = packed_has_minimum(type);
-	const int offset = packed_has_table(type) ? TABLE_OFFSET : packed_offset(type);
+	const int offset = codes_offset(type);
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64;
-	const size_t scale_halves = packed_scale_bytes(type) / 2 *
-	                            (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
+	const size_t scale_halves = group_scale_halves(type, w->k);
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * bytes;
 	const uint16_t *scales = w->scales + group * scale_halves,
 	               *minima = has_minimum ? w->minima + group * scale_halves : NULL;
@@ -130,15 +128,7 @@ void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows
 	}
 #endif
 	switch (w->type) {
-		TYPE(PACKED_Q5_0)
-		TYPE(PACKED_Q5_1)
-		TYPE(PACKED_IQ4_NL)
-		TYPE(PACKED_IQ4_XS)
-		TYPE(PACKED_Q4_K)
-		TYPE(PACKED_Q5_K)
-		TYPE(PACKED_Q6_K)
-		TYPE(PACKED_Q3_K)
-		TYPE(PACKED_Q2_K)
+		PLANE_TYPES(TYPE)
 	default:
 		break;
 	}

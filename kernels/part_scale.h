@@ -7,6 +7,12 @@
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"
 
+/* Halves (of 2 bytes) of the scales, or minima, of one group with rows of k weights. */
+static LANES_INLINE size_t group_scale_halves(enum packed_type type, size_t k) {
+	const size_t span = packed_has_levels(type) ? GEMM_SUPER : GEMM_BLOCK;
+	return packed_scale_bytes(type) / 2 * (k / span);
+}
+
 /* The scales of part `part` of k, for LANES_PART channels of a group from `channel` on. `scales`
  * is where the group's scales (or minima) begin. type is a constant after inlining. Two levels are
  * multiplied exactly: 11 + 8 bits. */

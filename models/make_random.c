@@ -273,31 +273,10 @@ static void plan_tensor(struct plan *plan, const char *name, const struct type *
 	snprintf(tensor->name, sizeof tensor->name, "%s", name);
 }
 
-/* What some families have in a layer beyond matrices and norms: biases, and norms of heads. */
-static void plan_additions(struct plan *plan, const struct shape *shape, uint32_t layer) {
-	const bool biases = !strcmp(shape->family, "qwen2"),
-	           head_norms = !strcmp(shape->family, "qwen3");
-	const uint64_t q = (uint64_t)shape->head_size * shape->heads,
-	               kv = (uint64_t)shape->head_size * shape->kv_heads;
-	const struct {
-		const char *name;
-		bool there;
-		uint64_t row;
-	} parts[] = {{"attn_q.bias", biases, q},
-	             {"attn_k.bias", biases, kv},
-	             {"attn_v.bias", biases, kv},
-	             {"attn_q_norm.weight", head_norms, shape->head_size},
-	             {"attn_k_norm.weight", head_norms, shape->head_size}};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char name[NAME];
-		snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].name);
-		if (parts[i].there) plan_tensor(plan, name, &f32, parts[i].row, 0, 0.1f);
-	}
-}
-
 /* Lists the tensors. A matrix keeps the size of normalised inputs: with rows of 2048 values, its
  * standard deviation is 1 / sqrt(2048). Then attention scores vary by about 1. The head's is three
- * times that, so logits vary by about 3. An embedding that is not the head too has 1. */
+ * times that, so logits vary by about 3. An embedding that is not the head too has 1.
+ * Biases are near 1, like norms: no time depends on them. */
 static void plan_all_tensors(struct plan *plan, const struct shape *shape,
                              const struct type *type) {
 	const float by_width = 1.0f / sqrtf((float)shape->width),
@@ -305,6 +284,9 @@ static void plan_all_tensors(struct plan *plan, const struct shape *shape,
 	            by_heads = 1.0f / sqrtf((float)(shape->head_size * shape->heads));
 	const uint64_t q = (uint64_t)shape->head_size * shape->heads,
 	               kv = (uint64_t)shape->head_size * shape->kv_heads;
+	const bool biases = !strcmp(shape->family, "qwen2"),
+	           head_norms = !strcmp(shape->family, "qwen3");
+	const uint64_t head_norm = head_norms ? shape->head_size : 0;
 	plan_tensor(plan, "token_embd.weight", type, shape->width, shape->vocab,
 	            shape->tied ? 3.0f * by_width : 1.0f);
 	plan_tensor(plan, "output_norm.weight", &f32, shape->width, 0, 0.1f);
@@ -316,24 +298,30 @@ static void plan_all_tensors(struct plan *plan, const struct shape *shape,
 	for (uint32_t layer = 0; layer < shape->layers; layer++) {
 		const struct {
 			const char *name;
-			uint64_t row, rows;
+			uint64_t row; /* 0 = this family has none */
+			uint64_t rows;
 			float size;
-		} parts[] = {{"attn_norm", shape->width, 0, 0.1f},
-		             {"attn_q", shape->width, q, by_width},
-		             {"attn_k", shape->width, kv, by_width},
-		             {"attn_v", shape->width, kv, by_width},
-		             {"attn_output", q, shape->width, by_heads},
-		             {"ffn_norm", shape->width, 0, 0.1f},
-		             {"ffn_gate", shape->width, shape->ffn, by_width},
-		             {"ffn_up", shape->width, shape->ffn, by_width},
-		             {"ffn_down", shape->ffn, shape->width, by_ffn}};
+		} parts[] = {{"attn_norm.weight", shape->width, 0, 0.1f},
+		             {"attn_q.weight", shape->width, q, by_width},
+		             {"attn_k.weight", shape->width, kv, by_width},
+		             {"attn_v.weight", shape->width, kv, by_width},
+		             {"attn_output.weight", q, shape->width, by_heads},
+		             {"ffn_norm.weight", shape->width, 0, 0.1f},
+		             {"ffn_gate.weight", shape->width, shape->ffn, by_width},
+		             {"ffn_up.weight", shape->width, shape->ffn, by_width},
+		             {"ffn_down.weight", shape->ffn, shape->width, by_ffn},
+		             {"attn_q.bias", biases ? q : 0, 0, 0.1f},
+		             {"attn_k.bias", biases ? kv : 0, 0, 0.1f},
+		             {"attn_v.bias", biases ? kv : 0, 0, 0.1f},
+		             {"attn_q_norm.weight", head_norm, 0, 0.1f},
+		             {"attn_k_norm.weight", head_norm, 0, 0.1f}};
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 			char name[NAME];
-			snprintf(name, sizeof name, "blk.%u.%s.weight", layer, parts[i].name);
+			snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].name);
+			if (!parts[i].row) continue;
 			plan_tensor(plan, name, parts[i].rows ? type : &f32, parts[i].row,
 			            parts[i].rows, parts[i].size);
 		}
-		plan_additions(plan, shape, layer);
 	}
 }
 
