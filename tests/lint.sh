@@ -139,7 +139,7 @@ changed() { if [ -n "${TIDY_COMMITS-}" ]; then git log "-$TIDY_COMMITS" --format
 # shellcheck disable=SC2016 # for the inner shell
 git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'topics/*.c' 'convert/*.c' 'tag/*.c' 'measure/*.c' 'workflow/*.c' 'serve/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
 	sort | comm -12 - <(changed | sort) |
-	CHECKS=$checks xargs -P "$(nproc)" -n 1 sh -c \
+	CHECKS=$checks xargs -r -P "$(nproc)" -n 1 sh -c \
 		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null ||
 			{ echo "lint: $0: clang-tidy"; exit 1; }' || bad=1
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
