@@ -345,7 +345,7 @@ def case_fair():
     ends = [entry['job'] for entry in entries('end')]
     check(ends[:2] == [first, other], f'{ends.index(other)} jobs ended before that of who has one')
     # Two who wait take turns, however late the second came.
-    wait_until(lambda: len([e for e in entries('end') if e['owner'] == 'eve']) == 3, 'eve waits for all of ann\'s', 60)
+    wait_until(lambda: len([e for e in entries('end') if e['owner'] == 'eve']) == 3, 'eve waits for all of ann\'s')
     owners = [entry['owner'] for entry in entries('end')][:7]
     check(owners == ['ann', 'bob', 'eve', 'ann', 'eve', 'ann', 'eve'], f'{owners}')
     server.stop()
