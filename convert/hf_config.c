@@ -44,9 +44,14 @@ static const struct hf_kind KINDS[] = {
      .first_norms = true,
      .after_norms = true,
      .gelu = true,
+     .slides = true,
      .global_every = 6,
      .head_size = 256},
-    {.name = "Phi3ForCausalLM", .architecture = "phi3", .fused = true, .first_norms = true},
+    {.name = "Phi3ForCausalLM",
+     .architecture = "phi3",
+     .fused = true,
+     .first_norms = true,
+     .slides = true},
     {.name = "Lfm2ForCausalLM",
      .architecture = "lfm2",
      .head_norms = true,
@@ -397,14 +402,15 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 	if (!status) status = read_convolving(root, config, error);
 	if (status) return status;
 	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
-	// sees everything: so we cut the context to the window and compute full attention.
+	// sees everything. Where GGUF has no window for it, we cut the context to that length.
 	uint64_t window = config->kind->global_every ? 4096 : config->context;
 	const bool slides = !config->kind->window_if_used ||
 	                    json_is_true(json_object_get(root, "use_sliding_window"));
 	if (slides) status = read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
 	if (status) return status;
-	if (config->kind->global_every) config->window = window;
-	else if (window < config->context) config->context = window;
+	if (!config->kind->slides && window < config->context) config->context = window;
+	if (config->kind->slides && (window < config->context || config->kind->global_every))
+		config->window = window;
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
 		return FAIL("heads of %llu are not supported",
 		            (unsigned long long)config->head_size);
@@ -475,12 +481,12 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	for (size_t i = 0; config->kind->multipliers && i < HF_MULTIPLIERS; i++)
 		gguf_out_f32(out, make_metadata_key(config, MULTIPLIERS[i][1], key),
 		             (float)config->multipliers[i]);
-	if (config->kind->global_every) {
+	if (config->window)
 		gguf_out_u32(out, make_metadata_key(config, "attention.sliding_window", key),
 		             (uint32_t)config->window);
+	if (config->kind->global_every)
 		gguf_out_f32(out, make_metadata_key(config, "rope.freq_base_swa", key),
 		             (float)config->local_base);
-	}
 	if (config->kind->fused && config->has_rope_factors) {
 		gguf_out_u32(out,
 		             make_metadata_key(config, "rope.scaling.original_context_length", key),

@@ -28,6 +28,7 @@ struct hf_kind {
 	bool first_norms;    /* norms before attention and feed-forward, as in Llama */
 	bool after_norms;    /* norms of what both add */
 	bool gelu;           /* of the GELU with tanh; norms are of 1 + weight, the head is tied */
+	bool slides;         /* GGUF has the window, which bounds the contexts of other kinds */
 	size_t global_every; /* of so many layers the last sees everything, and the others slide */
 	size_t still_every;  /* of so many layers the last does not rotate */
 	bool convolves;      /* layers are of two kinds, with names of LFM2's own */
@@ -47,9 +48,8 @@ struct hf_config {
 	float rope_factors[HF_HEAD_MOST / 2];
 	bool has_rope_factors;
 	double multipliers[HF_MULTIPLIERS];
-	/* Where global_every is not 0: the window, and the rope base of the layers that slide. */
-	uint64_t window;
-	double local_base;
+	uint64_t window;   /* that layers see, where kind->slides; 0: none slides */
+	double local_base; /* where global_every is not 0: the rope base of the layers that slide */
 	/* Where kind->convolves: tokens that a convolution sees, and which layers are none. */
 	uint64_t taps;
 	bool attends[HF_LAYERS_MOST];

@@ -10,6 +10,9 @@
 // of its own, one after the other. Every segment but a row's last holds a multiple of 16 tokens. So
 // the arithmetic does not depend on where a segment ends, nor on which of them are shared, nor on
 // the other rows.
+// A row may see only the last tokens of its context, by a sliding window. Then its segments begin
+// with the tile of the first token that it sees, and s[h][t] of the `unseen` tokens before that is
+// -infinity, so p[h][t] is 0.
 // Shared segments are read once for all rows: a product of all their heads with these keys, later
 // one with these values. All scores are kept until then, so each sum begins with the shared tokens
 // and goes on with the row's own. (Sums of both apart, added later, would give other bits.)
@@ -56,6 +59,7 @@ struct attention_row {
 	float *out;                          /* [heads][head_size] */
 	const struct attention_segment *own; /* [own_count], at least 1 token */
 	size_t own_count;
+	size_t unseen; /* tokens of the first tile that the row does not see, 0 to 15 */
 };
 
 /* Floats of scratch for so many rows, each of at most so many tokens. */

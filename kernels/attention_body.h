@@ -396,7 +396,7 @@ void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t 
 	size_t most = 0;
 	for (size_t r = 0; r < row_count; r++) {
 		const size_t tokens = count_segment_tokens(rows[r].own, rows[r].own_count);
-		REQUIRE(tokens > 0);
+		REQUIRE(rows[r].unseen < ATTENTION_TILE && tokens > 0);
 		most = tokens > most ? tokens : most;
 	}
 	const size_t stride =
@@ -424,6 +424,7 @@ void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t 
 		             padded = (tokens + LANES - 1) / LANES * LANES;
 		for (size_t i = r * heads; i < (r + 1) * heads; i++) {
 			float *scores = all.scores + i * stride;
+			for (size_t t = 0; t < rows[r].unseen; t++) scores[t] = -INFINITY;
 			for (size_t t = tokens; t < padded; t++) scores[t] = -INFINITY;
 			z[i] = lanes_softmax(scores, padded);
 		}

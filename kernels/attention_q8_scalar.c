@@ -54,7 +54,7 @@ static void attend_row_q8(const struct attention_row *row, size_t heads, size_t 
 	size_t tokens = 0;
 	for (size_t s = 0; s < shared_count; s++) tokens += shared[s].tokens;
 	for (size_t s = 0; s < row->own_count; s++) tokens += row->own[s].tokens;
-	REQUIRE(tokens > 0);
+	REQUIRE(row->unseen < ATTENTION_TILE && row->unseen < tokens);
 	const size_t padded = (tokens + 15) / 16 * 16;
 	for (size_t h = 0; h < heads; h++) {
 		const float scale = quantise_to_16(row->q + h * head_size, head_size, q) * inv_sqrt;
@@ -70,6 +70,7 @@ static void attend_row_q8(const struct attention_row *row, size_t heads, size_t 
 				                     : -INFINITY;
 			}
 		}
+		for (size_t t = 0; t < row->unseen; t++) scores[t] = -INFINITY;
 		const float z = lanes_softmax(scores, padded);
 		float *out = row->out + h * head_size;
 		for (size_t d = 0; d < head_size; d++) out[d] = 0.0f;

@@ -21,7 +21,7 @@ static void attend_row(const struct attention_row *row, size_t heads, size_t hea
 		REQUIRE(tokens % ATTENTION_TILE == 0);
 		tokens += find_segment(row, shared, shared_count, s)->tokens;
 	}
-	REQUIRE(tokens > 0);
+	REQUIRE(row->unseen < ATTENTION_TILE && row->unseen < tokens);
 	const size_t padded = (tokens + 15) / 16 * 16;
 	for (size_t h = 0; h < heads; h++) {
 		size_t t = 0;
@@ -39,6 +39,7 @@ static void attend_row(const struct attention_row *row, size_t heads, size_t hea
 			}
 		}
 		for (; t < padded; t++) scores[t] = -INFINITY;
+		for (t = 0; t < row->unseen; t++) scores[t] = -INFINITY;
 		const float z = lanes_softmax(scores, padded);
 		for (size_t d = 0; d < head_size; d++) {
 			float acc = 0.0f;

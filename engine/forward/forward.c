@@ -345,14 +345,20 @@ static void norm_heads(const struct model *m, float *x, const float *weight, siz
 		kernels_get()->rmsnorm(x, weight, size, m->norm_epsilon, x);
 }
 
+/* Whether the layer is local, as Gemma's are: it slides, and has a base of its own. Example:
+ * global_every = 6, so layers 5, 11, 17 and so on are not. */
+static bool is_local(const struct forward *f) {
+	const size_t every = f->model->architecture->global_every;
+	return every && (f->layer + 1) % every;
+}
+
 /* The angles of that position; NULL where the layer does not rotate. Example: still_every = 4,
- * so layers 3, 7, 11 and so on do not. With global_every = 6, layers 0 to 4 have local angles. */
+ * so layers 3, 7, 11 and so on do not. */
 static const float *angles_of(const struct forward *f, size_t position) {
 	const struct architecture *a = f->model->architecture;
 	const size_t at = position * f->model->rotated;
 	if (a->still_every && (f->layer + 1) % a->still_every == 0) return NULL;
-	if (a->global_every && (f->layer + 1) % a->global_every) return f->local_cos_sin + at;
-	return f->cos_sin + at;
+	return (is_local(f) ? f->local_cos_sin : f->cos_sin) + at;
 }
 
 static void rotate_and_store_row(struct forward *f, size_t row) {
@@ -445,9 +451,22 @@ static void group_rows(struct forward *f) {
 	f->group_count = (size_t)(group - f->groups) + 1;
 }
 
+/* The first token that the layer's attention sees of a row. Example: window 512, so position 511
+ * sees tokens 0 to 511, and position 530 sees 19 to 530. */
+static size_t first_seen(const struct forward *f, const struct row *row) {
+	const struct model *m = f->model;
+	const bool slides = m->window && (is_local(f) || !m->architecture->global_every);
+	return slides && row->position >= m->window ? row->position + 1 - m->window : 0;
+}
+
+static size_t tile_of(size_t token) {
+	return token / ATTENTION_TILE * ATTENTION_TILE;
+}
+
 /* Attention of one group of rows and one KV head: the query heads of each row that share it. Writes
  * to normed: the input of the output product. The groups of a KV head are neighbours, for they may
- * share more. Example: 4 groups, so task 9 is KV head 2, group 1. */
+ * share more. Example: 4 groups, so task 9 is KV head 2, group 1. Rows whose windows begin in
+ * different tiles share nothing here, for all scores of a row begin with its first tile. */
 static void attend_task(void *context, size_t index, unsigned worker) {
 	struct forward *f = context;
 	const struct model *m = f->model;
@@ -456,16 +475,23 @@ static void attend_task(void *context, size_t index, unsigned worker) {
 	struct attention_segment *shared =
 	    f->segments + (size_t)worker * (ATTENTION_MOST_ROWS + 1) * f->most_segments;
 	struct attention_row rows[ATTENTION_MOST_ROWS];
-	const size_t shared_count = kv_segments(m, f->rows[group->first].context, f->layer, kv_head,
-	                                        0, group->shared, shared);
+	const size_t begin = tile_of(first_seen(f, &f->rows[group->first]));
+	bool share = begin < group->shared;
+	for (size_t i = 0; i < group->count; i++)
+		if (tile_of(first_seen(f, &f->rows[group->first + i])) != begin) share = false;
+	const size_t shared_count = share ? kv_segments(m, f->rows[group->first].context, f->layer,
+	                                                kv_head, begin, group->shared, shared)
+	                                  : 0;
 	for (size_t i = 0; i < group->count; i++) {
 		const struct row *row = &f->rows[group->first + i];
 		struct attention_segment *own = shared + (i + 1) * f->most_segments;
-		const size_t at = ((group->first + i) * m->heads + kv_head * heads) * m->head_size;
-		rows[i] =
-		    (struct attention_row){f->query + at, f->normed + at, own,
-		                           kv_segments(m, row->context, f->layer, kv_head,
-		                                       group->shared, row->position + 1, own)};
+		const size_t at = ((group->first + i) * m->heads + kv_head * heads) * m->head_size,
+		             first = first_seen(f, row),
+		             from = share ? group->shared : tile_of(first);
+		rows[i] = (struct attention_row){
+		    f->query + at, f->normed + at, own,
+		    kv_segments(m, row->context, f->layer, kv_head, from, row->position + 1, own),
+		    first % ATTENTION_TILE};
 	}
 	(m->info.kv_type == CUTTLE_KV_Q8 ? kernels_get()->attention_q8 : kernels_get()->attention)(
 	    rows, group->count, heads, m->head_size, shared, shared_count, m->attention_scale,

@@ -33,8 +33,9 @@ static const struct architecture architectures[] = {
      .first_norms = true,
      .after_norms = true,
      .gelu = true,
+     .slides = true,
      .global_every = 6},
-    {.name = "phi3", .rotates_halves = true, .fused = true, .first_norms = true},
+    {.name = "phi3", .rotates_halves = true, .fused = true, .first_norms = true, .slides = true},
     {.name = "lfm2",
      .rotates_halves = true,
      .head_norms = true,
@@ -252,20 +253,23 @@ static enum cuttle_status read_sliding(struct hyper_reader *r) {
 	return read_rope_base(r, "rope.freq_base_swa", &m->local_base);
 }
 
-/* Reads the longest context: the least of the file's own length, MAX_CONTEXT, and the sliding
- * window if there is one. */
+/* Reads the window, and the longest context: the least of the file's own length, MAX_CONTEXT, and
+ * the window where layers do not slide. */
 static enum cuttle_status read_context(struct hyper_reader *r) {
 	struct model *m = r->model;
-	const bool slides = m->architecture->global_every != 0;
+	const bool required = m->architecture->global_every != 0;
 	size_t window = 0;
 	enum cuttle_status status;
 	if ((status = read_size(r, "context_length", true, 16, UINT32_MAX, &m->context)) ||
-	    (status = read_size(r, "attention.sliding_window", slides, 0, UINT32_MAX, &window)))
+	    (status = read_size(r, "attention.sliding_window", required, 0, UINT32_MAX, &window)))
 		return status;
-	if ((window || slides) && window < 16)
+	if ((window || required) && window < 16)
 		return status_fail(r->error, CUTTLE_MODEL, "model: %s is too small", r->key);
 	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
-	if (window && window < m->context) m->context = window;
+	if (window && window < m->context) {
+		if (m->architecture->slides) m->window = window;
+		else m->context = window;
+	}
 	return CUTTLE_OK;
 }
 

@@ -67,6 +67,7 @@ struct model {
 	size_t ffn;                     /* floats of the feed-forward part */
 	size_t vocab_size;              /* tokens */
 	size_t context;                 /* longest context, in tokens */
+	size_t window;                  /* tokens that a sliding layer sees; 0 = none slides */
 	size_t rotated;                 /* entries of a head that rotate; the others do not */
 	float norm_epsilon;             /* of all RMS norms */
 	float embedding_scale;          /* factor of each embedding */

@@ -161,13 +161,15 @@ static void test_kinds(void **state) {
 	static const struct {
 		const char *kind, *more;
 		uint64_t context;
-	} cases[] = {{"Qwen2", "\"sliding_window\":128", 512},
-	             {"Qwen2", "\"sliding_window\":128,\"use_sliding_window\":false", 512},
-	             {"Qwen3", "\"sliding_window\":128,\"use_sliding_window\":true", 128},
-	             {"Qwen3", "\"sliding_window\":null,\"use_sliding_window\":true", 512},
-	             {"Mistral", "\"sliding_window\":128", 128},
-	             {"Mistral", "\"sliding_window\":null", 512},
-	             {"Qwen3", "\"attention_bias\":true", 0}}; // refused
+	} cases[] = {
+	    {"Qwen2", "\"sliding_window\":128", 512},
+	    {"Qwen2", "\"sliding_window\":128,\"use_sliding_window\":false", 512},
+	    {"Qwen3", "\"sliding_window\":128,\"use_sliding_window\":true", 128},
+	    {"Qwen3", "\"sliding_window\":null,\"use_sliding_window\":true", 512},
+	    {"Mistral", "\"sliding_window\":128", 128},
+	    {"Mistral", "\"sliding_window\":null", 512},
+	    {"Phi3", "\"sliding_window\":128,\"original_max_position_embeddings\":512", 512},
+	    {"Qwen3", "\"attention_bias\":true", 0}}; // refused
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *root = json_pack(
 		    "{s:[o], s:i, s:i, s:i, s:i, s:i, s:i, s:f}", "architectures",

@@ -34,7 +34,7 @@ struct shape {
 	bool none_attends;
 	uint32_t taps;   /* 0 = TAPS */
 	size_t layers;   /* 0 = LAYERS */
-	uint32_t window; /* of Gemma's layers that slide */
+	uint32_t window; /* of layers that slide; 0 = no key */
 	double gain;     /* of Phi-3's rotation */
 	bool fused;      /* as Phi-3, with factors of the rotation and a gain of 1.25 */
 	bool gemma;      /* as Gemma 3: of every sixth layer the base, of the others 10000 */
@@ -123,6 +123,16 @@ static const struct shape shapes[] = {
      .gain = 1.25,
      .lengths = true,
      .halves = true},
+    {.architecture = "phi3",
+     .kv_heads = 2,
+     .head_size = 32,
+     .rotated = 24,
+     .base = 10000,
+     .fused = true,
+     .gain = 1.25,
+     .window = 16,
+     .lengths = true,
+     .halves = true},
     {.architecture = "lfm2",
      .kv_heads = 2,
      .head_size = 16,
@@ -142,7 +152,7 @@ static const struct shape shapes[] = {
      .layers = 6,
      .tied = true,
      .gemma = true,
-     .window = 128,
+     .window = 37,
      .head_norms = true,
      .halves = true,
      .lengths = true},
@@ -216,7 +226,8 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
 	if (s->fused) gguf_write_f32(writer, key(s, "rope.scaling.attn_factor"), (float)s->gain);
 	if (s->fused) gguf_write_u32(writer, key(s, "rope.scaling.original_context_length"), 128);
-	if (s->gemma) gguf_write_u32(writer, key(s, "attention.sliding_window"), s->window);
+	if (s->gemma || s->window)
+		gguf_write_u32(writer, key(s, "attention.sliding_window"), s->window);
 	if (s->embedding != 0) {
 		gguf_write_f32(writer, key(s, "embedding_scale"), (float)s->embedding);
 		gguf_write_f32(writer, key(s, "residual_scale"), (float)s->residual);
@@ -399,22 +410,28 @@ static void convolve(const struct gguf *file, int layer, size_t t, double *out) 
 	}
 }
 
-static void attend(const struct shape *s, size_t t, double *out) {
-	const size_t size = s->head_size;
+/* The first token that token t sees. */
+static size_t first_seen(const struct shape *s, int layer, size_t t) {
+	const bool slides = s->window && !(s->gemma && (layer + 1) % 6 == 0);
+	return slides && t >= s->window ? t + 1 - s->window : 0;
+}
+
+static void attend(const struct shape *s, int layer, size_t t, double *out) {
+	const size_t size = s->head_size, first = first_seen(s, layer, t);
 	for (size_t h = 0; h < HEADS; h++) {
 		const size_t kv = h / (HEADS / s->kv_heads) * size;
 		double score[TOKENS], most = -INFINITY, sum = 0;
-		for (size_t u = 0; u <= t; u++) {
+		for (size_t u = first; u <= t; u++) {
 			score[u] = 0;
 			for (size_t i = 0; i < size; i++)
 				score[u] += queries[t][h * size + i] * keys[u][kv + i];
 			score[u] *= s->embedding != 0 ? s->attention : 1 / sqrt((double)size);
 			most = fmax(most, score[u]);
 		}
-		for (size_t u = 0; u <= t; u++) sum += score[u] = exp(score[u] - most);
+		for (size_t u = first; u <= t; u++) sum += score[u] = exp(score[u] - most);
 		for (size_t i = 0; i < size; i++) {
 			out[h * size + i] = 0;
-			for (size_t u = 0; u <= t; u++)
+			for (size_t u = first; u <= t; u++)
 				out[h * size + i] += score[u] / sum * values[u][kv + i];
 		}
 	}
@@ -458,7 +475,7 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 		for (size_t t = 0; attends && t < TOKENS; t++) project(s, file, layer, t);
 		for (size_t t = 0; t < TOKENS; t++) {
 			double attention[HEADS * 32], out[WIDTH];
-			if (attends) attend(s, t, attention);
+			if (attends) attend(s, layer, t, attention);
 			else convolve(file, layer, t, attention);
 			linear(
 			    weights(file, layer,
@@ -658,7 +675,8 @@ static void test_gemma_keys(void **state) {
 		                 pattern == 6 ? CUTTLE_OK : CUTTLE_MODEL);
 		if (pattern == 5) assert_non_null(strstr(error.message, "sliding_window_pattern"));
 		else {
-			assert_true(model.attention_scale == 0.25f && model.context == 128);
+			assert_true(model.attention_scale == 0.25f);
+			assert_true(model.context == 256 && model.window == 128);
 			assert_true(model.local_base == 10000.0 && base == 1e6 && scale == 8);
 		}
 		gguf_free(&file);
@@ -687,7 +705,7 @@ static void test_multipliers(void **state) {
 	}
 }
 
-/* Contexts for test_convolutions: what they hold before is no number. */
+/* Contexts for test_chunks: what they hold before is no number. */
 static struct context fresh_context(const struct model *m, struct region *region) {
 	size_t bytes;
 	assert_true(kv_bytes(m, kv_capacity(TOKENS), &bytes) && region_map(region, bytes, true));
@@ -696,16 +714,16 @@ static struct context fresh_context(const struct model *m, struct region *region
 	return (struct context){.own = {data, kv_capacity(TOKENS)}};
 }
 
-/* A row's bits do not depend on how many rows are computed at once, nor on what is shared. */
-static void test_convolutions(void **state) {
-	(void)state;
-	enum { SHARED = 32, ALL = 80 };
-	struct shape shape = shape_of("lfm2");
+/* A row's bits do not depend on how many rows are computed at once, nor on what is shared, nor on
+ * where the window of another row begins. */
+static void check_chunks(struct shape shape, enum cuttle_kv_type kv_type) {
+	enum { SHARED = 32, ALL = 80, LAG = 9 };
 	size_t size;
 	struct cuttle_model *model;
 	uint8_t *bytes = write_model(&shape, &size);
 	assert_int_equal(open_bytes(bytes, size, &model, NULL), CUTTLE_OK);
 	free(bytes);
+	model->model.info.kv_type = kv_type;
 	const struct model *m = &model->model;
 	struct forward *forward;
 	struct region regions[4];
@@ -727,18 +745,32 @@ static void test_convolutions(void **state) {
 		behind[i].prefix = &prefix;
 		behind[i].shared_tokens = SHARED;
 	}
-	for (size_t t = SHARED; t < ALL; t++) {
-		const int32_t token = (int32_t)(t * 7 % 200);
-		forward_rows(
-		    forward,
-		    (struct row[]){{&behind[0], t, token, one[0]}, {&behind[1], t, token, one[1]}},
-		    2, false);
-		assert_memory_equal(one[0], at_once[t], sizeof one[0]);
-		assert_memory_equal(one[1], at_once[t], sizeof one[1]);
+	for (size_t t = SHARED; t < ALL + LAG; t++) {
+		const size_t late = t - LAG, first = t < ALL ? 0 : 1,
+		             count = (t < ALL) + (late >= SHARED && late < t);
+		struct row two[] = {{&behind[0], t, (int32_t)(t * 7 % 200), one[0]},
+		                    {&behind[1], late, (int32_t)(late * 7 % 200), one[1]}};
+		forward_rows(forward, two + first, count, false);
+		if (t < ALL) assert_memory_equal(one[0], at_once[t], sizeof one[0]);
+		if (late >= SHARED) assert_memory_equal(one[1], at_once[late], sizeof one[1]);
 	}
 	forward_free(&forward);
 	for (size_t i = 0; i < 4; i++) region_unmap(&regions[i], true);
 	cuttle_model_free(&model);
+}
+
+static void test_chunks(void **state) {
+	(void)state;
+	static const uint32_t windows[] = {16, 17, 31, 40};
+	check_chunks(shape_of("lfm2"), CUTTLE_KV_F16);
+	for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+		struct shape gemma = shape_of("gemma3"), phi = shape_of("phi3");
+		gemma.window = phi.window = windows[i];
+		check_chunks(gemma, CUTTLE_KV_F16);
+		check_chunks(gemma, CUTTLE_KV_Q8);
+		check_chunks(phi, CUTTLE_KV_F16);
+		check_chunks(phi, CUTTLE_KV_Q8);
+	}
 }
 
 /* What the list of KV heads may say. */
@@ -813,24 +845,34 @@ static void test_qwen_leftovers(void **state) {
 	}
 }
 
-/* Beyond its window a sliding model computes something else: the context ends there. */
+/* Beyond its window a sliding model computes something else. Where layers do not slide the context
+ * ends there. The files' contexts are of 256 tokens. */
 static void test_sliding_window(void **state) {
 	(void)state;
-	size_t size;
-	uint8_t *bytes;
-	struct gguf_writer *writer = gguf_writer_new();
-	write_keys(writer, &shapes[0]);
-	gguf_write_u32(writer, "llama.attention.sliding_window", 64);
-	bytes = gguf_writer_finish(&writer, &size);
-	struct gguf *file;
-	struct model model = {0};
-	double base, scale;
-	struct cuttle_error error;
-	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
-	assert_int_equal(architecture_read(file, &model, &base, &scale, &error), CUTTLE_OK);
-	assert_int_equal(model.context, 64);
-	gguf_free(&file);
-	free(bytes);
+	static const struct {
+		const char *architecture;
+		uint32_t window;
+		size_t context, slides; /* the model's */
+	} cases[] = {{"llama", 64, 64, 0},      {"qwen3", 64, 64, 0},    {"gemma3", 64, 256, 64},
+	             {"gemma3", 255, 256, 255}, {"gemma3", 256, 256, 0}, {"gemma3", 4096, 256, 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t size;
+		struct shape shape = shape_of(cases[i].architecture);
+		struct gguf_writer *writer = gguf_writer_new();
+		shape.window = cases[i].window;
+		write_keys(writer, &shape);
+		uint8_t *bytes = gguf_writer_finish(&writer, &size);
+		struct gguf *file;
+		struct model model = {0};
+		double base, scale;
+		struct cuttle_error error;
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(architecture_read(file, &model, &base, &scale, &error), CUTTLE_OK);
+		assert_int_equal(model.context, cases[i].context);
+		assert_int_equal(model.window, cases[i].slides);
+		gguf_free(&file);
+		free(bytes);
+	}
 }
 
 static void test_rope_types(void **state) {
@@ -867,7 +909,7 @@ int main(void) {
 	                                   cmocka_unit_test(test_multipliers),
 	                                   cmocka_unit_test(test_gemma_keys),
 	                                   cmocka_unit_test(test_longrope),
-	                                   cmocka_unit_test(test_convolutions),
+	                                   cmocka_unit_test(test_chunks),
 	                                   cmocka_unit_test(test_layer_kinds),
 	                                   cmocka_unit_test(test_qwen_leftovers),
 	                                   cmocka_unit_test(test_sliding_window),

@@ -126,7 +126,7 @@ static void test_transformers(void **state) {
 		check(&golden);
 		for (size_t i = 0; i < golden.count; i++) free(golden.tensors[i].values);
 	}
-	assert_int_equal(models, 13);
+	assert_int_equal(models, 15);
 	fclose(file);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Small models and what transformers says of 256 tokens: tests/golden/make_transformers.py [NAME...] > tests/golden/transformers.txt
-# Needs torch and transformers (2.13.0 and 5.23.0 made the file, from granite on 5.24.0, lfm2 on 5.5.4); nothing is fetched. A model is written as its name; its config.json and the
+# Needs torch and transformers (2.13.0 and 5.23.0 made the file, from granite on 5.24.0, lfm2 on 5.5.4, the models that slide on 5.24.0); nothing is fetched. A model is written as its name; its config.json and the
 # tensors as save_pretrained writes them; and ln P(ids[t+1] | ids[0..t]) in float32. Weights and ids follow from names, as `random` below and
 # tests/engine/test_transformers.c do them, in steps that F32, F16 and BF16 hold alike.
 import json
@@ -38,6 +38,10 @@ MODELS = {
     "phi3": ("Phi3", dict(pad_token_id=None, num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=256, tie_word_embeddings=True,
                           rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, partial_rotary_factor=0.75,
                                                short_factor=[1 + i / 8 for i in range(12)], long_factor=[2 + i for i in range(12)]))),
+    "gemma3-slides": ("Gemma3", dict(num_hidden_layers=7, head_dim=32, query_pre_attn_scalar=32, sliding_window=37, rms_norm_eps=0.1, pad_token_id=None,
+                                     rope_parameters=dict(full_attention=dict(rope_type="linear", rope_theta=1e6, factor=8.0),
+                                                          sliding_attention=dict(rope_type="default", rope_theta=10000.0)))),
+    "phi3-slides": ("Phi3", dict(pad_token_id=None, num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=512, sliding_window=100)),
     "lfm2": ("Lfm2", dict(num_hidden_layers=3, intermediate_size=144, block_multiple_of=32, norm_eps=1e-5, pad_token_id=None, conv_L_cache=3,
                           layer_types=["conv", "full_attention", "conv"], rope_parameters=dict(rope_type="default", rope_theta=1e6))),
     "olmo2": ("Olmo2", dict(pad_token_id=None, rms_norm_eps=0.05, rope_parameters=dict(rope_type="default", rope_theta=5e5))),

@@ -90,11 +90,11 @@ static inline void bench_all_tiers(const struct kernels *const *tiers, size_t ti
 		BENCH(seconds, for (size_t again = 0; again < 100; again++) call)                  \
 		bench_report(what, tiers[t]->name, seconds / 100, &base);                          \
 	}
-	const struct attention_row row = {contexts.q, out, &segment, 1},
-	                           row_q8 = {contexts.q, out, &q8, 1};
+	const struct attention_row row = {contexts.q, out, &segment, 1, 0},
+	                           row_q8 = {contexts.q, out, &q8, 1, 0};
 	struct attention_row rows[ATTENTION_MOST_ROWS];
 	for (size_t r = 0; r < ATTENTION_MOST_ROWS; r++)
-		rows[r] = (struct attention_row){contexts.q, out + r * HEADS * HEAD, &own, 1};
+		rows[r] = (struct attention_row){contexts.q, out + r * HEADS * HEAD, &own, 1, 0};
 	BENCH_OP("attention 3 x 64, 400 tokens",
 	         tiers[t]->attention(&row, 1, HEADS, HEAD, NULL, 0, 0.125f, scores))
 	BENCH_OP("attention_q8 3 x 64, 400 tokens",

@@ -262,6 +262,7 @@ struct contexts {
 	size_t heads;
 	size_t head_size;
 	size_t tokens;
+	size_t unseen; /* first tokens that a sliding window leaves out */
 	size_t padded; /* tokens, rounded up to whole tiles */
 	float *q;      /* [heads][head_size] */
 	uint16_t *k;   /* fp16, [padded] in tiles */

@@ -342,7 +342,8 @@ static void attention_of(const struct kernels *tier, bool q8, const struct conte
 		    contexts[i].q,
 		    guarded_new(&guards[i], heads * size * sizeof(float),
 		                4 * draw_below(&numbers, 16)),
-		    own[i], cut_segments(&contexts[i], q8, shared, contexts[i].tokens, own[i])};
+		    own[i], cut_segments(&contexts[i], q8, shared, contexts[i].tokens, own[i]),
+		    contexts[i].unseen};
 	}
 	float *scratch = guarded_new(
 	    &guards[count], attention_scratch(count, heads, size, most) * sizeof *scratch, 4);
@@ -358,7 +359,8 @@ static void attention_definition(const struct contexts *contexts, const float *g
 	const size_t size = contexts->head_size;
 	for (size_t h = 0; h < contexts->heads; h++) {
 		double most = -INFINITY, total = 0, doubt = 0;
-		for (size_t t = 0; t < contexts->tokens; t++) {
+		for (size_t t = 0; t < contexts->unseen; t++) p[t] = -INFINITY;
+		for (size_t t = contexts->unseen; t < contexts->tokens; t++) {
 			double score = 0, reach = 0;
 			for (size_t d = 0; d < size; d++) {
 				const double product =
@@ -415,7 +417,8 @@ static void attention_q8_definition(const struct contexts *contexts, const float
 		const float *q = contexts->q + h * size;
 		double most = -INFINITY, total = 0, largest = 0, doubt = 0;
 		for (size_t d = 0; d < size; d++) largest = larger_of(largest, fabs((double)q[d]));
-		for (size_t t = 0; t < tokens; t++) {
+		for (size_t t = 0; t < contexts->unseen; t++) p[t] = -INFINITY;
+		for (size_t t = contexts->unseen; t < tokens; t++) {
 			double score = 0, reach = 0;
 			for (size_t d = 0; d < size; d++) {
 				score += (double)q[d] * key_of(contexts, t, d);
@@ -468,6 +471,12 @@ static void check_attention(bool q8) {
 			memcpy(contexts[i].k, contexts[0].k, common * size * sizeof(uint16_t));
 			memcpy(contexts[i].v, contexts[0].v, common * size * sizeof(uint16_t));
 			contexts_quantise(&contexts[i], &numbers);
+			// Most rows see everything.
+			if (draw_below(&numbers, 3) == 0)
+				contexts[i].unseen =
+				    draw_below(&numbers, contexts[i].tokens < ATTENTION_TILE
+				                             ? contexts[i].tokens
+				                             : ATTENTION_TILE);
 			expected[i] = new_array(floats, sizeof(float));
 			got[i] = new_array(floats, sizeof(float));
 			attention_of(tiers[0], q8, &contexts[i], 1, 0, &expected[i]);
@@ -715,7 +724,7 @@ static void test_exp_lanes(void **state) {
 		float q[HEAD] = {-ldexpf(1.0f + fabsf(draw_plain(&numbers)),
 		                         (int)draw_below(&numbers, 10) - 3)},
 		      out[HEAD];
-		const struct attention_row row = {q, out, &segment, 1};
+		const struct attention_row row = {q, out, &segment, 1, 0};
 		for (size_t t = 0; t < TOKENS; t++) {
 			k[t / 16 * 16 * HEAD + t % 16] =
 			    t ? f16_of_float(fabsf(draw_plain(&numbers))) : 0;
