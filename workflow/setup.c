@@ -30,10 +30,17 @@ static void hash_bytes(void *user, const void *bytes, size_t size) {
 	model_hash_add(user, bytes, size);
 }
 
+static double read_seconds(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 enum cuttle_status setup_open(const char *path, const struct cuttle_model_params *params,
                               struct setup_model *opened, struct cuttle_error *error) {
 	struct model_hash hash;
 	struct cuttle_model_params hashed;
+	const double start = read_seconds();
 	*opened = (struct setup_model){0};
 	model_hash_begin(&hash);
 	cuttle_model_params_default(&hashed);
@@ -42,6 +49,7 @@ enum cuttle_status setup_open(const char *path, const struct cuttle_model_params
 	hashed.user = &hash;
 	const enum cuttle_status status = cuttle_model_open(path, &hashed, &opened->model, error);
 	if (!status) model_hash_end(&hash, opened->sha256);
+	opened->opening_s = read_seconds() - start;
 	return status;
 }
 
@@ -512,7 +520,7 @@ enum cuttle_status setup_read(const struct generate_request *request, struct set
 enum cuttle_status generate_open(const struct generate_request *request,
                                  const struct setup_model *opened, struct setup *setup,
                                  struct cuttle_error *error) {
-	*setup = (struct setup){.model = opened->model};
+	*setup = (struct setup){.model = opened->model, .opening_s = opened->opening_s};
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
 	enum cuttle_status status = setup_read(request, setup, error);

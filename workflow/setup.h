@@ -25,6 +25,7 @@
 struct setup_model {
 	struct cuttle_model *model;
 	char sha256[HASH_TEXT];
+	double opening_s; /* seconds that opening it took */
 };
 
 /* Opens the model at path and hashes the bytes that are read. params may be NULL; its on_bytes and
@@ -63,6 +64,7 @@ enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model
 
 struct setup {
 	struct cuttle_model *model; /* the caller's */
+	double opening_s;           /* seconds that opening it took */
 	struct cuttle_plan *plan;
 	struct receipt receipt;            /* without the ledger's charge, which comes later */
 	struct signature_key *signer;      /* NULL = the receipt is not signed */

@@ -239,6 +239,7 @@ refused_after 4 generate -q -e 3 -n 20 --dry-run --bench absent.json
 exits 0 generate -e 3 -B 2 -n 8 -N 1 --dry-run -i refs.jsonl
 says out '^time +about [0-9]+ (seconds|minutes) if references have 400 tokens'
 says out "^memory +at most [0-9.]+ GB of this machine's [0-9.]+ GB"
+says out '^opening +the model took [0-9.]+ seconds now, and the time begins with that$'
 says out '^measured +now, on [0-9]+ threads, with B = 2: [0-9]+ prompt tokens and [0-9]+ rows of steps a second$'
 refused_after 4 generate -q -e 3 -B 2 -n 8 -N 1000 --dry-run -i refs.jsonl --bench pace.json
 says err 'refs\.jsonl has [0-9]+ records, but N x B = 1000 x 2 = 2000 are needed'

@@ -223,8 +223,8 @@ static void print_time(double seconds) {
 }
 
 /* Prints the time for references of `usual` tokens, 0 = nobody said, and for references that fill
- * their room. Memory is for full ones. It does not depend on how long the references are: that is
- * private. */
+ * their room. Both begin with the model's opening. Memory is for full ones. It does not depend on
+ * how long the references are: that is private. */
 static void print_cost(const struct setup *setup, const struct pace *pace, double usual) {
 	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
 	const double texts = (double)setup->receipt.texts, batch = g->batch, tokens = g->tokens;
@@ -239,17 +239,19 @@ static void print_cost(const struct setup *setup, const struct pace *pace, doubl
 	// With lots all records are read.
 	const double records =
 	    setup->lots.count ? (double)setup->lots.records : texts * batch * shots;
+	const double opening_s = setup->opening_s;
 	const double memory =
 	    pace_process_bytes(&setup->receipt.model, g->job_bytes) + records * g->reference_bytes;
 	printf("time          about ");
-	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
+	print_time(opening_s + pace_seconds(pace, texts, batch, around + typical, tokens));
 	printf(" if references have %.0f tokens", fmin(each, room));
 	if (room > typical) {
 		printf(", more than ");
-		print_time(pace_seconds(pace, texts, batch, around + room, tokens));
+		print_time(opening_s + pace_seconds(pace, texts, batch, around + room, tokens));
 		printf(" if each has %.0f", room / shots);
 	}
-	printf("\n");
+	printf("\nopening       the model took %.1f seconds now, and the time begins with that\n",
+	       opening_s);
 	if (usual == 0)
 		printf(
 		    "likely time   give --reference-tokens R, the usual length: cuttle inspect -m "
