@@ -334,6 +334,13 @@ static enum cuttle_status read_heads(struct hyper_reader *r) {
 	return CUTTLE_OK;
 }
 
+/* Of these, layers keep one state of all tokens before. It stands at the last token alone, so it
+ * cannot be shared up to a token in the middle of another context (engine/forward/kv.h). */
+static const char *const recurrent[] = {
+    "qwen35",    "qwen35moe",  "qwen3next", "granitehybrid", "nemotron_h", "nemotron_h_moe",
+    "falcon-h1", "jamba",      "mamba",     "mamba2",        "plamo2",     "kimi-linear",
+    "rwkv6",     "rwkv6qwen2", "rwkv7",     "arwkv7"};
+
 static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	struct gguf_string name = {0};
 	const enum cuttle_status status =
@@ -342,6 +349,11 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
 		if (is_among(name, &architectures[i].name, 1))
 			r->model->architecture = &architectures[i];
+	if (!r->model->architecture && AMONG(name, recurrent))
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: architecture \"%.*s\" is not supported: its layers keep "
+		                   "one state of all tokens, which contexts cannot share",
+		                   (int)name.size, name.text);
 	if (!r->model->architecture)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: architecture \"%.*s\" is not supported (only llama, "

@@ -578,6 +578,9 @@ static void test_refusals(void **state) {
 		shape.architecture = names[i];
 		assert_refused(shape, names[i]);
 	}
+	struct shape recurrent = shapes[0];
+	recurrent.architecture = "qwen35";
+	assert_refused(recurrent, "\"qwen35\" is not supported: its layers keep one state");
 	for (size_t i = 0; i < sizeof changing / sizeof *changing; i++) {
 		struct shape shape = shapes[0];
 		shape.extra_key = changing[i];
