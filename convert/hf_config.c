@@ -10,21 +10,29 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LEAST_WINDOW = 16 }; /* tokens; cuttle reads none that is shorter */
+
 #define FAIL(...) io_fail(error, CUTTLE_MODEL, "config.json: " __VA_ARGS__)
 
 static const struct hf_kind KINDS[] = {
     {.name = "LlamaForCausalLM", .architecture = "llama", .pairs = true, .first_norms = true},
-    {.name = "MistralForCausalLM", .architecture = "llama", .pairs = true, .first_norms = true},
+    {.name = "MistralForCausalLM",
+     .architecture = "llama",
+     .pairs = true,
+     .first_norms = true,
+     .window = 4096},
     {.name = "Qwen2ForCausalLM",
      .architecture = "qwen2",
      .biases = true,
      .first_norms = true,
-     .window_if_used = true},
+     .window_if_used = true,
+     .window = 4096},
     {.name = "Qwen3ForCausalLM",
      .architecture = "qwen3",
      .head_norms = true,
      .first_norms = true,
      .window_if_used = true,
+     .window = 4096,
      .head_size = 128},
     {.name = "GraniteForCausalLM",
      .architecture = "granite",
@@ -45,6 +53,7 @@ static const struct hf_kind KINDS[] = {
      .after_norms = true,
      .gelu = true,
      .slides = true,
+     .window = 4096,
      .global_every = 6,
      .head_size = 256},
     {.name = "Phi3ForCausalLM",
@@ -358,6 +367,29 @@ static enum cuttle_status read_convolving(const json_t *root, struct hf_config *
 	return status ? status : adjust_ffn(root, config, error);
 }
 
+/* Sliding attention sees the last `window` tokens. In a context no longer than that, it sees
+ * everything. Where GGUF has no window for it, the context is cut to that length. */
+static enum cuttle_status read_window(const json_t *root, struct hf_config *config,
+                                      struct cuttle_error *error) {
+	const struct hf_kind *kind = config->kind;
+	const json_t *used = json_object_get(root, "use_sliding_window");
+	if (kind->window_if_used && !json_is_true(used)) return CUTTLE_OK;
+	uint64_t window = config->context;
+	if (!json_object_get(root, "sliding_window") && kind->window) window = kind->window;
+	// null: none slides. Of Gemma some layers always do.
+	else if (kind->global_every) window = 0;
+	const enum cuttle_status status =
+	    read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
+	if (status) return status;
+	if (window < LEAST_WINDOW && window < config->context)
+		return FAIL("sliding_window %llu is not supported: it must be at least %d",
+		            (unsigned long long)window, LEAST_WINDOW);
+	if (!kind->slides && window < config->context) config->context = window;
+	if (kind->slides && (window < config->context || kind->global_every))
+		config->window = window;
+	return CUTTLE_OK;
+}
+
 enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
                                   struct cuttle_error *error) {
 	*config = (struct hf_config){0};
@@ -401,16 +433,8 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 	if (!status) status = check_gemma(root, config, error);
 	if (!status) status = read_convolving(root, config, error);
 	if (status) return status;
-	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
-	// sees everything. Where GGUF has no window for it, we cut the context to that length.
-	uint64_t window = config->kind->global_every ? 4096 : config->context;
-	const bool slides = !config->kind->window_if_used ||
-	                    json_is_true(json_object_get(root, "use_sliding_window"));
-	if (slides) status = read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
+	status = read_window(root, config, error);
 	if (status) return status;
-	if (!config->kind->slides && window < config->context) config->context = window;
-	if (config->kind->slides && (window < config->context || config->kind->global_every))
-		config->window = window;
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
 		return FAIL("heads of %llu are not supported",
 		            (unsigned long long)config->head_size);

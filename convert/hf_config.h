@@ -21,6 +21,7 @@ struct hf_kind {
 	bool biases;         /* query, key and value have biases */
 	bool head_norms;     /* each query and key head is normalised */
 	bool window_if_used; /* sliding_window counts only where use_sliding_window is true */
+	uint64_t window;     /* sliding_window where config.json does not name it; 0: none */
 	uint64_t head_size;  /* where config.json has no head_dim; 0: width / heads */
 	bool multipliers;    /* the four of struct hf_config */
 	bool width_norms;    /* all queries and all keys are normalised */

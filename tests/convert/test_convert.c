@@ -168,6 +168,10 @@ static void test_kinds(void **state) {
 	    {"Qwen3", "\"sliding_window\":null,\"use_sliding_window\":true", 512},
 	    {"Mistral", "\"sliding_window\":128", 128},
 	    {"Mistral", "\"sliding_window\":null", 512},
+	    {"Mistral", "\"sliding_window\":null,\"max_position_embeddings\":8192", 8192},
+	    {"Mistral", "\"max_position_embeddings\":8192", 4096},
+	    {"Qwen2", "\"max_position_embeddings\":8192,\"use_sliding_window\":true", 4096},
+	    {"Qwen2", "\"max_position_embeddings\":8192", 8192},
 	    {"Phi3", "\"sliding_window\":128,\"original_max_position_embeddings\":512", 512},
 	    {"Qwen3", "\"attention_bias\":true", 0}}; // refused
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -209,6 +213,9 @@ static void test_family_settings(void **state) {
 	    {"SmolLM3", "{\"no_rope_layers\":[1,1,0,1,1]}", "no_rope_layers"},
 	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0]}", "no_rope_layers"},
 	    {"Gemma3", "{\"hidden_activation\":\"gelu_pytorch_tanh\",\"sliding_window\":64}", NULL},
+	    {"Gemma3", "{\"sliding_window\":null}", "sliding_window must be a whole number"},
+	    {"Gemma3", "{\"sliding_window\":15}", "sliding_window 15 is not supported"},
+	    {"Phi3", "{\"sliding_window\":1}", "sliding_window 1 is not supported"},
 	    {"Gemma3", "{\"hidden_activation\":\"silu\"}", "hidden_activation silu"},
 	    {"Gemma3", "{\"final_logit_softcapping\":30.0}", "final_logit_softcapping"},
 	    {"Gemma3", "{\"query_pre_attn_scalar\":168}", "query_pre_attn_scalar"},
