@@ -30,7 +30,7 @@ static void hash_bytes(void *user, const void *bytes, size_t size) {
 	model_hash_add(user, bytes, size);
 }
 
-static double read_seconds(void) {
+static double read_opening_clock(void) {
 	struct timespec now;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -40,7 +40,7 @@ enum cuttle_status setup_open(const char *path, const struct cuttle_model_params
                               struct setup_model *opened, struct cuttle_error *error) {
 	struct model_hash hash;
 	struct cuttle_model_params hashed;
-	const double start = read_seconds();
+	const double start = read_opening_clock();
 	*opened = (struct setup_model){0};
 	model_hash_begin(&hash);
 	cuttle_model_params_default(&hashed);
@@ -49,7 +49,7 @@ enum cuttle_status setup_open(const char *path, const struct cuttle_model_params
 	hashed.user = &hash;
 	const enum cuttle_status status = cuttle_model_open(path, &hashed, &opened->model, error);
 	if (!status) model_hash_end(&hash, opened->sha256);
-	opened->opening_s = read_seconds() - start;
+	opened->opening_s = read_opening_clock() - start;
 	return status;
 }
 
