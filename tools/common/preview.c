@@ -223,9 +223,10 @@ static void print_time(double seconds) {
 }
 
 /* Prints the time for references of `usual` tokens, 0 = nobody said, and for references that fill
- * their room. Both begin with the model's opening. Memory is for full ones. It does not depend on
- * how long the references are: that is private. */
-static void print_cost(const struct setup *setup, const struct pace *pace, double usual) {
+ * their room. Both begin with the seconds of the model's opening. Memory is for full ones. It does
+ * not depend on how long the references are: that is private. */
+static void print_cost(const struct setup *setup, const struct pace *pace, double usual,
+                       double opening_s) {
 	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
 	const double texts = (double)setup->receipt.texts, batch = g->batch, tokens = g->tokens;
 	// Tokens of a prompt around its reference, without the shared prefix, which is computed
@@ -239,7 +240,6 @@ static void print_cost(const struct setup *setup, const struct pace *pace, doubl
 	// With lots all records are read.
 	const double records =
 	    setup->lots.count ? (double)setup->lots.records : texts * batch * shots;
-	const double opening_s = setup->opening_s;
 	const double memory =
 	    pace_process_bytes(&setup->receipt.model, g->job_bytes) + records * g->reference_bytes;
 	printf("time          about ");
@@ -250,8 +250,7 @@ static void print_cost(const struct setup *setup, const struct pace *pace, doubl
 		print_time(opening_s + pace_seconds(pace, texts, batch, around + room, tokens));
 		printf(" if each has %.0f", room / shots);
 	}
-	printf("\nopening       the model took %.1f seconds now, and the time begins with that\n",
-	       opening_s);
+	printf("\n");
 	if (usual == 0)
 		printf(
 		    "likely time   give --reference-tokens R, the usual length: cuttle inspect -m "
@@ -276,19 +275,23 @@ int preview_print_cost(const struct verb *verb, const struct generate_values *va
 			    &error, CUTTLE_INPUT,
 			    "%s: measured with another model; measure this one with cuttle bench",
 			    file_shown(values->bench));
-		if (!status) print_cost(setup, paces_nearest(&paces, g->batch), usual);
+		if (!status) print_cost(setup, paces_nearest(&paces, g->batch), usual, 0);
 		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
 	} else {
 		load_begin(&load);
 		status = pace_measure(setup->model, g->batch, values->request.plan.parallel,
 		                      &measured, &error);
 		if (!status) load_warn(verb->name, load_of_others(&load));
-		if (!status) print_cost(setup, &measured, usual);
+		if (!status) print_cost(setup, &measured, usual, setup->opening_s);
 		if (!status)
 			printf("measured      now, on %.0f threads, with B = %.0f: %.0f prompt "
 			       "tokens and %.0f rows of steps a second\n",
 			       measured.threads, measured.batch, measured.prompt_tokens_per_s,
 			       measured.rows_per_s);
+		if (!status)
+			printf("opening       the model took %.1f seconds now, and the time begins "
+			       "with that\n",
+			       setup->opening_s);
 	}
 	paces_free(&paces);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
