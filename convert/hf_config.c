@@ -376,7 +376,8 @@ static enum cuttle_status read_window(const json_t *root, struct hf_config *conf
 	if (kind->window_if_used && !json_is_true(used)) return CUTTLE_OK;
 	uint64_t window = config->context;
 	if (!json_object_get(root, "sliding_window") && kind->window) window = kind->window;
-	// null: none slides. Of Gemma some layers always do.
+	// Of Gemma some layers always slide. So null, which says that none does, is refused: 0
+	// requires a number.
 	else if (kind->global_every) window = 0;
 	const enum cuttle_status status =
 	    read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);

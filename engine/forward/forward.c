@@ -426,6 +426,11 @@ static void run_row_phase(struct forward *f, void (*row)(struct forward *, size_
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
+/* The token that the token's tile begins with. */
+static size_t tile_of(size_t token) {
+	return token / ATTENTION_TILE * ATTENTION_TILE;
+}
+
 /* Cuts the rows of the call into groups for attention. A group's rows stand side by side. What all
  * of them share is read once for the group. So a row that would halve that begins a new group.
  * Example: 32 contexts with 288 tokens in common, 2 threads, 3 KV heads: groups of 8 rows.
@@ -439,9 +444,8 @@ static void group_rows(struct forward *f) {
 	*group = (struct row_group){0, 1, 0};
 	for (size_t i = 1; i < f->count; i++) {
 		const struct row *first = &f->rows[group->first], *row = &f->rows[i];
-		size_t common =
-		    kv_common(first->context, first->position, row->context, row->position) /
-		    ATTENTION_TILE * ATTENTION_TILE;
+		size_t common = tile_of(
+		    kv_common(first->context, first->position, row->context, row->position));
 		if (group->count > 1 && group->shared < common) common = group->shared;
 		if (group->count < most && (group->count == 1 || 2 * common >= group->shared)) {
 			group->count++;
@@ -457,10 +461,6 @@ static size_t first_seen(const struct forward *f, const struct row *row) {
 	const struct model *m = f->model;
 	const bool slides = m->window && (is_local(f) || !m->architecture->global_every);
 	return slides && row->position >= m->window ? row->position + 1 - m->window : 0;
-}
-
-static size_t tile_of(size_t token) {
-	return token / ATTENTION_TILE * ATTENTION_TILE;
 }
 
 /* Attention of one group of rows and one KV head: the query heads of each row that share it. Writes

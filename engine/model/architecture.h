@@ -28,16 +28,16 @@ struct architecture {
 	bool gelu;   /* the gate is GELU with tanh, not SiLU; embeddings times sqrt(width) */
 	bool slides; /* layers see the last tokens alone, as many as the window has */
 	size_t global_every; /* of so many layers the last sees everything and has the base of the
-	                        file; the others slide, with a base of their own; 0 = none does */
+	                        file; the others slide, with one of their own; 0 = all alike */
 	size_t still_every;  /* of so many layers the last does not rotate; 0 = all rotate */
 	bool convolves;      /* layers without KV heads are short convolutions */
 };
 
 /* Fills the hyper-parameters of *model, all sizes but vocab_size. *rope_base and *rope_scale give
- * the rotation's angles (rope.h). A sliding window of an architecture that does not slide bounds
- * the context: up to the window's length it changes nothing. MODEL: a key is missing or out of
- * range; the architecture is another one; this engine does not know a key of the architecture.
- * NOMEM. */
+ * the rotation's angles (rope.h). Where the architecture does not slide, a window bounds the
+ * context: up to the window's length it changes nothing.
+ * MODEL: a key is missing or out of range; the architecture is another one; this engine does not
+ * know a key of the architecture. NOMEM. */
 enum cuttle_status architecture_read(const struct gguf *file, struct model *model,
                                      double *rope_base, double *rope_scale,
                                      struct cuttle_error *error);
