@@ -87,12 +87,17 @@ answer_afar() {
 	STEADY_PORT=$(cat ../port) && export STEADY_PORT
 }
 
-# list_files: of each file and folder here its name, mode and hash.
+# list_marks: of each file and folder here what changes whenever it is written: most commands are refused and change nothing, which this
+# tells without reading a file.
+list_marks() { find . -mindepth 1 -printf '%P %m %y %s %i %T@ %C@\n'; }
+
+# list_files: of each file and folder here its name, mode and hash, in order.
 list_files() {
-	find . -mindepth 1 \( -type d -o -type p -o -type l \) -printf '%P %m %y\n'
-	find . -type f -printf '%P %m\n' | LC_ALL=C sort >../modes
-	find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0r sha256sum >../hashes
-	paste -d' ' ../modes ../hashes | cut -d' ' -f1-3
+	{
+		find . -mindepth 1 \( -type d -o -type p -o -type l \) -printf '%P %m %y\n'
+		paste -d' ' <(find . -type f -printf '%P %m\n' | LC_ALL=C sort) \
+			<(find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0r sha256sum) | cut -d' ' -f1-3
+	} | LC_ALL=C sort
 }
 
 # mark_lines PREFIX FILE: the file's lines with the prefix; a line \ where the last one has no end.
@@ -156,18 +161,20 @@ mask() { sed -E -f "$work/mask.sed"; }
 
 # run_transcript VERB: runs the commands of VERB's file, and prints the file as it would be recorded.
 run_transcript() {
-	local line times
+	local line times marks code
 	declare -A times
 	server=
 	trap '[ -z "$server" ] || kill "$server"' EXIT
 	cp -r "$work/inputs" "$work/$1" && cd "$work/$1" || exit 1
-	list_files | LC_ALL=C sort >../before
+	list_files >../before
+	marks=$(list_marks)
 	while IFS= read -r line <&3; do
 		case $line in
 		'% '*)
 			echo "$line"
 			eval "${line#% }" >../out 2>../err </dev/null || fail "$1: $line: $(cat ../err)" >&2
-			list_files | LC_ALL=C sort >../before
+			list_files >../before
+			marks=$(list_marks)
 			;;
 		'$ '*)
 			echo "$line"
@@ -176,19 +183,21 @@ run_transcript() {
 			export STEADY_SEED
 			STEADY_SEED=$(printf '%s %d' "$line" "${times[$line]}" | cksum | cut -d' ' -f1)
 			(eval "${line#\$ }") >../out 2>../err </dev/null 3<&-
-			echo "= $?" >../code
-			list_files | LC_ALL=C sort >../after
+			code=$?
 			{
 				mark_lines '> ' ../out
 				mark_lines '! ' ../err
-				cat ../code
-				show_changes
+				echo "= $code"
+				if [ "$marks" != "$(list_marks)" ]; then
+					list_files >../after
+					show_changes
+				fi
 			} | mask
-			if compgen -G 'x.*' >/dev/null; then
+			if [ "$marks" != "$(list_marks)" ]; then
 				rm -rf x.*
-				list_files | LC_ALL=C sort >../after
+				list_files >../before
+				marks=$(list_marks)
 			fi
-			mv ../after ../before
 			;;
 		'#'* | '') echo "$line" ;;
 		esac

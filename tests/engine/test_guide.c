@@ -8,6 +8,7 @@
 #include "engine/grammar/automaton.h"
 #include "engine/model/model.h"
 #include "engine/run/loop/guide.h"
+#include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -163,7 +164,7 @@ static void every_text_is_of_its_grammar(void **state) {
 	for (size_t g = 0; g < sizeof grammars / sizeof *grammars; g++) {
 		struct cuttle_grammar *grammar = read_grammar(grammars[g]);
 		const struct cuttle_grammar *const one[] = {grammar};
-		for (uint32_t tokens = 1; tokens <= 33; tokens += 8)
+		for (uint32_t tokens = 1; tokens <= 33; tokens += briefly() ? 16 : 8)
 			for (int way = 0; way < 6; way++) {
 				static struct written written;
 				struct cuttle_plan_params params = seeded_params(tokens);
@@ -518,7 +519,7 @@ static void public_texts_are_of_their_headings(void **state) {
 			assert_int_equal(count_letters(text), tokens);
 			spent++;
 		}
-		for (size_t stop = 1; stop < whole.drawn_now; stop += 23) {
+		for (size_t stop = 1; stop < whole.drawn_now; stop += briefly() ? 97 : 23) {
 			part = (struct written){.stop_after = stop};
 			assert_int_equal(run_public(model, 3, &part), CUTTLE_PARTIAL);
 			part.stop_after = 0;

@@ -482,7 +482,7 @@ static void repeated_bytes(void **state) {
 	    "1 A-",    "1 rue de ", "Via Aa ",  "Med. Rec. ", "MRN ",     "MRN: ",   "ninety-",
 	    "age of ", "name is ",  "wife ",    "in 2118",    "12 de ",   "Apt ",    "12. ",
 	};
-	const size_t size = briefly() ? 1 << 16 : 1 << 18;
+	const size_t size = briefly() ? 1 << 14 : 1 << 18;
 	char *text = malloc(size);
 	assert_non_null(text);
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {

@@ -12,6 +12,7 @@
 #include "io/receipts/evidence.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
+#include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 #include "workflow/rounds.h"
 #include <stdio.h>
@@ -246,8 +247,9 @@ static void stopped_anywhere(void **state) {
 		request = make_request(way);
 		for (uint32_t parallel = 1; parallel <= 3; parallel += 2) {
 			request.plan.parallel = parallel;
-			for (size_t tokens = 1; tokens <= all;
-			     tokens += way == PLAIN && !getenv("CUTTLE_TEST_SHORT") ? 1 : 9) {
+			for (size_t tokens = 1; tokens <= all; tokens += briefly()      ? 31
+			                                                 : way == PLAIN ? 1
+			                                                                : 9) {
 				const enum cuttle_status status = run_until(&request, tokens);
 				assert_true(status == CUTTLE_PARTIAL || tokens + 3 > all);
 				if (status)
