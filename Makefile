@@ -212,6 +212,7 @@ help:
 	@echo 'make check     every test at its full size, with what is installed already'
 	@echo 'make docs-check  runs every command line of README.md and docs/ on small inputs, measures their sentences and follows their links'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing, full sizes, all of asan; three hours. Its parts: $(NIGHT:%=night-%)'
+	@echo 'make gate      what .ci/run does: all that a change must pass, in half an hour; FROM=stage goes on where it was cut'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make tsan      threads that share a model, and the server of jobs, under TSan, in $(BUILD)-tsan'
@@ -336,6 +337,10 @@ night-documents: $(BUILD)/fusion $(BUILD)/recovery
 	@if [ -e $(DATA)/mtsamples_pii.jsonl ]; then \
 		$(BUILD)/fusion $(MODEL) $(DATA)/mtsamples_pii.jsonl 20 1000 _ && $(BUILD)/recovery $(MODEL) $(DATA)/mtsamples_pii.jsonl 100 400 40; \
 		else echo "SKIPPED: $(DATA)/mtsamples_pii.jsonl is not there"; fi
+
+# All that a change must pass; half an hour. FROM=stage goes on where it was cut.
+gate:
+	@.ci/run
 
 core:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example
@@ -469,6 +474,6 @@ oci: $(BUILD)/cuttle
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly $(NIGHT:%=night-%) tests check docs-check gate core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

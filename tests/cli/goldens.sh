@@ -26,7 +26,7 @@ skip() {
 	echo "skipped: ${0##*/}: $*"
 	exit 0
 }
-[ $# -gt 0 ] || ! short || skip "it takes a minute; make test-all has it"
+[ $# -gt 0 ] || ! short || skip "it takes a minute; the gate and make test-all have it"
 nm "$CUTTLE" 2>/dev/null | grep -qE '__(asan|tsan)_init' && skip "sanitizers want to be loaded first"
 ldd "$CUTTLE" >/dev/null 2>&1 || skip "nothing is loaded before a static command"
 # Another command may have been built without tests: then those of this tree do.
@@ -100,11 +100,12 @@ list_files() {
 	} | LC_ALL=C sort
 }
 
-# mark_lines PREFIX FILE: the file's lines with the prefix; a line \ where the last one has no end.
+# mark_lines PREFIX FILE: the file's lines with the prefix; a line \ where the last one has no end. It starts no process, as it is called
+# for each command. What has a NUL is shown by its hash instead (show_file).
 mark_lines() {
-	[ -s "$2" ] || return 0
-	sed "s/^/$1/" "$2"
-	[ -z "$(tail -c1 "$2")" ] || printf '\n\\\n'
+	local line
+	while IFS= read -r line; do printf '%s%s\n' "$1" "$line"; done <"$2"
+	[ -z "$line" ] || printf '%s%s\n\\\n' "$1" "$line"
 }
 
 # show_file SIGN NAME MODE HASH
@@ -181,19 +182,15 @@ run_transcript() {
 			# The same command a second time draws other bits.
 			times[$line]=$((${times[$line]-0} + 1))
 			export STEADY_SEED
-			STEADY_SEED=$(printf '%s %d' "$line" "${times[$line]}" | cksum | cut -d' ' -f1)
+			read -r STEADY_SEED _ < <(printf '%s %d' "$line" "${times[$line]}" | cksum)
 			(eval "${line#\$ }") >../out 2>../err </dev/null 3<&-
 			code=$?
-			{
-				mark_lines '> ' ../out
-				mark_lines '! ' ../err
-				echo "= $code"
-				if [ "$marks" != "$(list_marks)" ]; then
-					list_files >../after
-					show_changes
-				fi
-			} | mask
+			mark_lines '> ' ../out
+			mark_lines '! ' ../err
+			echo "= $code"
 			if [ "$marks" != "$(list_marks)" ]; then
+				list_files >../after
+				show_changes
 				rm -rf x.*
 				list_files >../before
 				marks=$(list_marks)
@@ -222,7 +219,7 @@ for verb in "${verbs[@]}"; do
 		echo "skipped: ${0##*/}: $verb: a library that it needs is not there"
 		continue
 	fi
-	(run_transcript "$verb") >new.txt || fail "$verb: not all of its commands were run"
+	(set -o pipefail && run_transcript "$verb" | mask) >new.txt || fail "$verb: not all of its commands were run"
 	if [ -n "$record" ]; then
 		cp new.txt "$folder/$verb.txt"
 	elif ! cmp -s new.txt "$folder/$verb.txt"; then
