@@ -283,13 +283,16 @@ NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isol
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs serve_trail tag trace units
 # The night in parts, so that one which failed can run again alone: make night-packages.
-NIGHT := check asan statistics oracles packages arm proofs documents
+NIGHT := check lint asan statistics oracles packages arm proofs documents
 test-nightly:
 	@failed=; for part in $(NIGHT); do \
 		echo "== night-$$part, $$(date +%H:%M)"; $(MAKE) --no-print-directory night-$$part || failed="$$failed night-$$part"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 night-check:
 	@$(MAKE) --no-print-directory check
+night-lint:
+	@./setup.sh ci
+	@$(MAKE) --no-print-directory lint
 night-asan:
 	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan
 night-statistics: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback
