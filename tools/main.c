@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cuttle command. It finds the verb that argv[1] names and calls its run function with the rest
-// of the command line. At the end it checks that standard output took everything.
+// of the command line. At the end it checks that standard output took everything, and says its exit
+// code to a caller that asked for it.
 #include "tools/catalog.h"
 #include "tools/manual.h"
+#include "tools/common/last_word.h"
 #include "tools/common/verbs.h"
 
 #include <errno.h>
@@ -139,13 +141,24 @@ static void occupy_streams(void) {
 			(void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* Prints what is still held back; returns the exit code. */
+static int finish_output(int code) {
+	if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+	fprintf(stderr, "cuttle: cannot write standard output: %s\n", strerror(errno));
+	return code ? code : CUTTLE_INTERNAL;
+}
+
 int main(int argc, char **argv) {
+	int last_word;
 	occupy_streams();
 	// So a closed pipe or a file size limit makes write fail, and is reported like a full disk.
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
-	int code = dispatch_verb(argc, argv);
-	if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-	fprintf(stderr, "cuttle: cannot write standard output: %s\n", strerror(errno));
-	return code ? code : CUTTLE_INTERNAL;
+	// A parent that ignores it hands that on, and the exit codes of a tagger or of a server's
+	// jobs would be lost: each failure there would look like success.
+	(void)signal(SIGCHLD, SIG_DFL);
+	if (!last_word_open(&last_word)) return CUTTLE_USAGE;
+	const int code = finish_output(dispatch_verb(argc, argv));
+	last_word_say(last_word, code);
+	return code;
 }

@@ -111,7 +111,7 @@ static void close_end(int *end) {
 }
 
 /* Waits until the program ends, at most so long; then kills it with all that it started. Returns
- * its exit code, or -1 when it was killed or ended by a signal. */
+ * its exit code, or -1 when it was killed, ended by a signal, or its end is not known. */
 static int reap_program(struct tagger *tagger, int64_t milliseconds) {
 	const int64_t until = read_milliseconds() + milliseconds;
 	int state = 0;
@@ -125,7 +125,7 @@ static int reap_program(struct tagger *tagger, int64_t milliseconds) {
 	const bool late = ended == 0;
 	while (late && waitpid(tagger->process, &state, 0) < 0 && errno == EINTR) {}
 	tagger->process = 0;
-	return late || !WIFEXITED(state) ? -1 : WEXITSTATUS(state);
+	return ended <= 0 || !WIFEXITED(state) ? -1 : WEXITSTATUS(state);
 }
 
 static void free_tagger(struct tagger **tagger) {

@@ -226,9 +226,11 @@ static int reap_command(struct runner *runner) {
 	while (waitid(P_PID, (id_t)runner->process, &ended, WEXITED | WNOWAIT) != 0 &&
 	       errno == EINTR) {}
 	(void)pthread_mutex_lock(&runner->lock);
-	(void)waitpid(runner->process, &how, 0);
+	const bool known = waitpid(runner->process, &how, 0) == runner->process;
 	runner->process = 0;
 	(void)pthread_mutex_unlock(&runner->lock);
+	// An end that is not known must not count as done.
+	if (!known) return CUTTLE_INTERNAL;
 	return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 }
 

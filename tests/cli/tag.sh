@@ -225,6 +225,21 @@ tagger bad <<<'read -r line; cat two; while read -r line; do :; done'
 badly 'the tagger at line 1: it wrote more than one line'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; exit 3'
 badly 'did not end with exit code 0'
+# A parent that ignores SIGCHLD would hand that on, and then no end of a tagger were known.
+ignored() {
+	env --ignore-signal=CHLD "$CUTTLE" tag -i docs.jsonl -o e --tagger "$1" >out 2>err
+	[ $? = "$2" ] || fail "where SIGCHLD is ignored, $1 ends with another code than $2: $(cat err)"
+}
+ignored ./bad 4
+says err 'did not end with exit code 0'
+KIND=LETTER ignored './good one two' 0
+rm e
+# Only the command says how it ended: not its tagger, and nothing if it is killed.
+tagger bad <<<'[ -z "${CUTTLE_END_FD-}" ] && [ ! -e /proc/self/fd/5 ] && : >apart; kill -KILL $PPID'
+CUTTLE_END_FD=5 "$CUTTLE" tag -i docs.jsonl -o e --tagger ./bad 5>&1 >out 2>err | cat >word
+[ -e apart ] || fail "a tagger may say how the command ends"
+[ ! -s word ] || fail "a command that was killed says: $(cat word)"
+rm -f apart word e*journal
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; echo "{}"'
 badly 'wrote more lines than it was asked'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; kill -9 $$'

@@ -195,6 +195,27 @@ done
 for variable in CUTTLE_APPROVAL=true CUTTLE_XYZZY= CUTTLE_API_KEY=k CUTTLE_SERVICE_HOST=1 CUTTLE_PORT=tcp://1 CUTTLE_PORT_80_TCP_ADDR=1; do
 	(export "${variable?}" && exits 0 help budget && exits 0 budget epsilon --clip 1 -n 10 -B 2 --temperature 1) || exit 1
 done
+# A caller whose exit code can get lost is told it on a descriptor: the code, and nothing else.
+# last_word CODE ARG...: what the command says there, and its exit code, are CODE.
+last_word() {
+	local code=$1
+	shift
+	{ CUTTLE_END_FD=5 "$CUTTLE" "$@" 5>&1 >"${to:-out}" 2>err; echo "$?" >code; } | cat >word
+	[ "$(od -An -c word) $(cat code)" = "   $code  \\n $code" ] || fail "cuttle $* ends with $(cat code) and says: $(od -c word)"
+}
+last_word 0 --version
+last_word 2 ledger
+last_word 4 receipt verify refs.jsonl
+last_word 5 "${run[@]}" -m /nonexistent
+to=/dev/full last_word 1 --version
+# It is a pipe or a socket beside the standard streams that can be written. A file would be written over.
+cp refs.jsonl kept
+for named in 0 1 2 6 7 8 9 -5 5x '' ' 5' 4294967301 99999999999999999999; do
+	(CUTTLE_END_FD=${named:-.} refused 2 "${run[@]}" 5> >(cat) 6<> refs.jsonl 7>>refs.jsonl 8<refs.jsonl 9< <(:)) || exit 1
+	says err '^cuttle: CUTTLE_END_FD in the environment must be the number of an open pipe or socket, from 3 on: unset it$'
+done
+same refs.jsonl kept "a file got the exit code"
+rm kept word code
 (unset CUTTLE_MODEL && refused 2 "${run[@]}") || exit 1
 refused 5 "${run[@]}" -m .
 refused 5 "${run[@]}" -m refs.jsonl
