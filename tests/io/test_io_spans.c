@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/documents/spans.c, io/documents/groups.c and io/documents/marks.c. It fails if a span is
-// read wrongly in any unit or form, if a bad span is accepted or its failure shows a word of the
-// line, if overlap, adjacency or the sweep make other marks than io/documents/marks.h says, or if a
-// context shows what it may not: the blank one must be the same whatever the contents are.
+// Tests io/documents/spans.c, io/documents/groups.c, io/documents/marks.c and the end of a tagger
+// (io/documents/tagger.c). It fails if the exit code of a tagger counts as 0 where it is lost, if a
+// span is read wrongly in any unit or form, if a bad span is accepted or its failure shows a word
+// of the line, if overlap, adjacency or the sweep make other marks than io/documents/marks.h says,
+// or if a context shows what it may not: the blank one must be the same whatever the contents are.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,11 @@
 #include <cmocka.h>
 
 #include "io/documents/marks.h"
+#include "io/documents/tagger.h"
 #include "io/records/source.h"
 #include "tests/support/foldings.h"
 #include "tests/support/statistics.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -617,6 +620,18 @@ static void bounds(void **state) {
 	spans_free(&spans);
 }
 
+static void lost_ends(void **state) {
+	(void)state;
+	struct tagger *tagger;
+	struct cuttle_error error = {""};
+	// The kernel keeps no exit codes then.
+	(void)signal(SIGCHLD, SIG_IGN);
+	assert_int_equal(tagger_start("false", 60, &tagger, &error), CUTTLE_OK);
+	assert_int_equal(tagger_stop(&tagger, CUTTLE_OK, &error), CUTTLE_INPUT);
+	(void)signal(SIGCHLD, SIG_DFL);
+	assert_non_null(strstr(error.message, "did not end with exit code 0"));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(units),
@@ -632,6 +647,7 @@ int main(void) {
 	    cmocka_unit_test(many_spans),
 	    cmocka_unit_test(nested_spans),
 	    cmocka_unit_test(bounds),
+	    cmocka_unit_test(lost_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 // Tests serve/jobs/runner.c, how a server starts a command. It fails if a signal for a command that
 // has just begun runs a handler of the server, or does not end the command. It fails if a command
 // has a descriptor of the server's or its process group, if it takes an input that is lost for a
-// whole one, or if what it says has no bound.
+// whole one, if what it says has no bound, or if an exit code that got lost counts as done.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -175,6 +175,16 @@ static void a_lost_input_is_not_its_end(void **state) {
 	free(result.answer);
 }
 
+static void a_lost_code_is_a_failure(void **state) {
+	(void)state;
+	// The kernel keeps no exit codes then.
+	(void)signal(SIGCHLD, SIG_IGN);
+	struct runner_result result = run_shell("exit 3", NULL, NULL);
+	(void)signal(SIGCHLD, SIG_DFL);
+	assert_int_equal(result.code, CUTTLE_INTERNAL);
+	free(result.answer);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_signal_is_the_commands),
@@ -182,6 +192,7 @@ int main(void) {
 	    cmocka_unit_test(a_command_has_nothing_of_the_servers),
 	    cmocka_unit_test(what_it_says_is_bounded),
 	    cmocka_unit_test(a_lost_input_is_not_its_end),
+	    cmocka_unit_test(a_lost_code_is_a_failure),
 	};
 	struct vault_writer *writer;
 	// As the server: a command that has ended must not end who writes to it.
