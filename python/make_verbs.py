@@ -90,7 +90,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Optional, Sequence, Union
 
-from ._forms import Document, Lines, Path, Texts, Value
+from ._forms import Document, Field, Lines, Path, Texts, Value
 from ._run import Answer, Option, Receipt, Run, Verb, call_answer, call_run, checked
 
 '''
@@ -155,7 +155,7 @@ def python_type(option: Dict[str, Any], kind: str) -> str:
         "document": "Union[Document, Receipt]",
         "lines": "Lines",
         "path": "Path",
-        "field": "str",
+        "field": "Field",
     }.get(kind, "Value")
     if option["name"] == "categories":
         one = "Texts"

@@ -13,6 +13,7 @@ the command through memory, never through a file on a disk.
 from . import audit, budget, ledger, model, receipt, shard
 from ._errors import (
     BudgetRefused,
+    CommandMissing,
     CuttleError,
     CuttleWarning,
     EvidenceInvalid,
@@ -57,6 +58,7 @@ from ._verbs import (
 __all__ = [
     "Answer",
     "BudgetRefused",
+    "CommandMissing",
     "CuttleError",
     "CuttleWarning",
     "EvidenceInvalid",

@@ -6,8 +6,12 @@ Private texts pass through files in memory and pipes. No process is left behind.
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,35 +20,69 @@ import sysconfig
 import threading
 import time
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from ._errors import CuttleWarning
+from ._errors import CommandMissing, CuttleWarning
 
 STOP_SECONDS = 60.0  # it stops between two tokens, and a large model's take seconds
 KILL_SECONDS = 5.0
+END_VARIABLE = "CUTTLE_END_FD"  # tools/common/last_word.h
+NOT_RUN = (errno.ENOENT, errno.EACCES, errno.ENOEXEC)
 
 _found: Optional[str] = None
 
 
 def command_path() -> str:
-    """Where the command is: as pip has noted it beside this package, else on the PATH."""
+    """Where the command is: beside this package, where pip has noted it, or on the PATH."""
     global _found
     if _found is None:
         _found = _find_command()
     return _found
 
 
+def _noted_by_pip(packages: str) -> Iterator[str]:
+    """The command as RECORD has it. With --target pip moves it elsewhere and does not say so.
+
+    What stands there then may be another program of that name, which another size gives away.
+    """
+    for record in glob.glob(os.path.join(glob.escape(packages), "cuttle_dp-*.dist-info", "RECORD")):
+        with open(record, encoding="utf-8") as lines:
+            noted = [line.rstrip("\n").split(",") for line in lines if "," in line]
+        for name, *_, size in noted:
+            file = os.path.normpath(os.path.join(packages, name))
+            if not name.endswith("/cuttle") or "completion" in name or not os.path.isfile(file):
+                continue
+            if size in ("", str(os.path.getsize(file))):
+                yield file
+
+
+def _places(packages: str) -> Iterator[str]:
+    yield os.path.join(packages, "bin", "cuttle")  # pip install --target
+    yield from _noted_by_pip(packages)
+    unpacked = os.path.join(glob.escape(packages), "cuttle_dp-*.data", "scripts", "cuttle")
+    yield from glob.glob(unpacked)  # a wheel that was unpacked and not installed
+    yield shutil.which("cuttle") or ""
+    yield os.path.join(sysconfig.get_path("scripts"), "cuttle")
+
+
 def _find_command() -> str:
     packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for name in os.listdir(packages):
-        if not (name.startswith("cuttle_dp-") and name.endswith(".dist-info")):
-            continue
-        with open(os.path.join(packages, name, "RECORD"), encoding="utf-8") as lines:
-            for line in lines:
-                file = line.partition(",")[0]
-                if file.endswith("/cuttle") and "completion" not in file:
-                    return os.path.normpath(os.path.join(packages, file))
-    return shutil.which("cuttle") or os.path.join(sysconfig.get_path("scripts"), "cuttle")
+    refused = ""
+    for file in _places(packages):
+        if os.path.isfile(file):
+            if os.access(file, os.X_OK):
+                return file
+            refused = refused or file
+    if refused:
+        raise CommandMissing(
+            f"the command {refused} may not be executed: chmod +x {refused}; if its disk is "
+            "mounted noexec, put the command elsewhere and its folder into PATH"
+        )
+    raise CommandMissing(
+        f"the command cuttle is missing: it is not at {packages}/bin/cuttle and not on PATH. pip "
+        "install of the wheel (with --target, too) brings it; where this package alone was copied, "
+        "or stands in a zip file, put the wheel's command cuttle into a folder on PATH"
+    )
 
 
 class Progress:
@@ -89,8 +127,8 @@ def _is_watched() -> bool:
 class Done:
     """What a command that has ended said."""
 
-    def __init__(self, code: int, output: bytes, messages: List[str]) -> None:
-        self.code = code
+    def __init__(self, code: Optional[int], output: bytes, messages: List[str]) -> None:
+        self.code = code  # below 0: a signal; None: not known
         self.output = output
         self.messages = messages
         self.interrupted = False
@@ -111,7 +149,7 @@ def _was_interrupted(child: int) -> bool:
 def _tell_end(child: "subprocess.Popen[bytes]", ended: threading.Event) -> None:
     """Waits in a thread of its own, where no Ctrl-C comes.
 
-    One that comes while wait() takes the exit code loses it, and Popen then says 0.
+    One that comes while wait() takes the exit code loses it. See _read_end for what is lost.
     """
     child.wait()
     ended.set()
@@ -154,6 +192,51 @@ def _read_messages(child: "subprocess.Popen[bytes]", progress: Progress, said: L
             said.append(text)
 
 
+def _open_end() -> Tuple[int, int]:
+    """A pipe on which the command says how it ended, beside its standard streams."""
+    reading, writing = os.pipe()
+    if writing > 2:
+        return reading, writing
+    moved = int(fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, 3))
+    os.close(writing)
+    return reading, moved
+
+
+def _read_end(reading: int, status: int) -> Optional[int]:
+    """The exit code of a command that has ended, or None where it is not known.
+
+    Popen says 0 where it does not get the exit code: SIGCHLD is ignored, or another thread or a
+    handler waits for all children. So 0 counts only if the command has said it itself.
+    """
+    os.set_blocking(reading, False)
+    try:
+        word = re.fullmatch(rb"([0-9]+)\n", os.read(reading, 16))
+    except BlockingIOError:  # a process that another thread started meanwhile holds the pipe, too
+        word = None
+    if word and int(word[1]):
+        return int(word[1])
+    return status if status or word else None
+
+
+def _start(
+    arguments: Sequence[str], stdin: Optional[int], files: Sequence[int], end: int
+) -> "subprocess.Popen[bytes]":
+    command = command_path()
+    try:
+        return subprocess.Popen(
+            [command, *arguments],
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[*files, end],
+            env={**os.environ, END_VARIABLE: str(end)},
+        )
+    except OSError as error:
+        if error.errno not in NOT_RUN:
+            raise
+        raise CommandMissing(f"the command {command} cannot be run: {error.strerror}") from error
+
+
 def run(
     arguments: Sequence[str],
     stdin: Optional[int],
@@ -161,13 +244,18 @@ def run(
     progress: Progress,
 ) -> Done:
     """Runs the command to its end. Interrupted, it returns Done with ``interrupted``."""
-    child = subprocess.Popen(
-        [command_path(), *arguments],
-        stdin=subprocess.DEVNULL if stdin is None else stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=files,
-    )
+    reading, writing = _open_end()
+    try:
+        try:
+            child = _start(arguments, stdin, files, writing)
+        finally:
+            os.close(writing)
+        return _attend(child, reading, progress)
+    finally:
+        os.close(reading)
+
+
+def _attend(child: "subprocess.Popen[bytes]", end: int, progress: Progress) -> Done:
     assert child.stdout is not None
     output = child.stdout
     pieces: List[bytes] = []
@@ -198,7 +286,7 @@ def run(
         if child.stderr is not None:
             child.stderr.close()
         progress.close()
-    done = Done(child.returncode, b"".join(pieces), said)
+    done = Done(_read_end(end, child.returncode), b"".join(pieces), said)
     done.interrupted = interrupted
     return done
 

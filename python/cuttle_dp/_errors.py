@@ -22,7 +22,7 @@ class CuttleError(Exception):
 
 
 class InternalError(CuttleError):
-    """1: the machine failed: no entropy, a self check, or a signal that ended the command."""
+    """1: the machine failed: no entropy, a self check, a signal, or an end that is not known."""
 
     exit_code = 1
 
@@ -35,6 +35,12 @@ class UsageError(CuttleError):
 
 class UnknownOption(UsageError, TypeError):
     """An option that the verb does not have. Nothing was run."""
+
+
+class CommandMissing(CuttleError):
+    """The command itself was not found, or this machine does not run it. Nothing was run."""
+
+    exit_code = 127  # as a shell says it
 
 
 class BudgetRefused(CuttleError):

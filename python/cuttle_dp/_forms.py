@@ -34,10 +34,13 @@ Texts = Union[str, "os.PathLike[str]", Sized]
 # A path, or what a JSON file holds.
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 # A number, a name, or several of them.
-Value = Union[str, float, Sequence[Union[str, float]]]
+Value = Union[str, float, Iterable[Union[str, float]]]
+# The name of a column. pandas has numbers for those of a file without a header.
+Field = Union[str, int]
 # A path, or a list that becomes a file of lines, or bytes that become the file as they are.
-Lines = Union[str, "os.PathLike[str]", Sequence[str], bytes]
+Lines = Union[str, "os.PathLike[str]", Iterable[str], bytes]
 
+WHOLE = 1e15  # a float below this that is whole is the integer it stands for
 AT_ONCE = 10_000  # rows that are taken from a table at once
 MEMFD_NUMBERS = {"x86_64": 319, "aarch64": 279}  # of the call memfd_create
 MEMORY = "/dev/shm"  # noqa: S108 # a folder in memory
@@ -88,6 +91,28 @@ def unboxed(value: Any) -> Any:
     return value
 
 
+def _is_table(value: object) -> bool:
+    return bool(_library(value)) and (hasattr(value, "columns") or hasattr(value, "column_names"))
+
+
+def listed(value: Any) -> Optional[List[Any]]:
+    """The values of a list, tuple, range, array, Series, Index and the like; None for one value.
+
+    A set has no order and Python's differs from run to run, so that of the values is taken.
+    """
+    value = unboxed(value)
+    if isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_table(value):
+        return None
+    if isinstance(value, (set, frozenset)):
+        try:
+            return sorted(value)
+        except TypeError:
+            return sorted(value, key=str)
+    if not isinstance(value, Iterable):
+        return None
+    return [unboxed(one) for one in _singles(value, _library(value))]
+
+
 def _text(value: Any, place: str) -> Optional[str]:
     if isinstance(value, str):
         return value
@@ -104,11 +129,26 @@ def _label(value: Any, place: str) -> Optional[str]:
         return value
     if _is_missing(value):
         return None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    # As the command reads them from JSON. pandas makes floats of integers beside a missing value.
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) or (
+        isinstance(value, float) and value.is_integer() and abs(value) < WHOLE
+    ):
+        return str(int(value))
     raise TypeError(
         f"{place}: {type(value).__name__} names no category or person: make it a str first"
     )
+
+
+def words(values: Iterable[Any], name: str) -> List[str]:
+    """Each value of a list as the text that it is in JSON."""
+    found = []
+    for one in values:
+        if _is_missing(one) or not isinstance(one, (str, int, float)):
+            raise TypeError(f"{name}: give a list of str, not of {type(one).__name__}")
+        found.append(_label(one, f"{name}: give a list of str") or "")
+    return found
 
 
 def _member(value: Any, place: str) -> Any:
@@ -149,9 +189,9 @@ class Columns:
             return list(present)
         for name in [self.text, *self.labels]:
             if name not in present:
-                few = ", ".join(map(str, present[:8]))
+                few = ", ".join(present[:8])
                 raise TypeError(
-                    f"there is no column {name}{nearest(name, map(str, present)) or '.'} "
+                    f"there is no column {name}{nearest(name, present) or '.'} "
                     f"The columns are: {few}. text_field= names the one with the texts"
                 )
         wanted = dict.fromkeys([self.text, *self.labels])
@@ -169,10 +209,17 @@ class Columns:
 class Form:
     """The form in which texts came in, and in which new ones go out."""
 
-    def __init__(self, library: str = "", kind: str = "list", name: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        library: str = "",
+        kind: str = "list",
+        name: Any = None,
+        names: Optional[Mapping[str, Any]] = None,
+    ) -> None:
         self.library = library
         self.kind = kind
         self.name = name
+        self.names = names or {}  # of columns, as they came in: {"0": 0}
 
     def of_texts(self, texts: List[Optional[str]], columns: Dict[str, List[Any]]) -> Any:
         """``texts`` alone, or beside other columns where a table came in."""
@@ -196,7 +243,9 @@ class Form:
         if self.library == "pandas":
             import pandas
 
-            return pandas.DataFrame(columns)
+            return pandas.DataFrame(
+                {self.names.get(name, name): cells for name, cells in columns.items()}
+            )
         if self.library == "polars":
             import polars
 
@@ -256,6 +305,16 @@ def _singles(value: Any, library: str) -> Iterator[Any]:
         yield from value
 
 
+def _by_text(names: Iterable[Any], what: str) -> Dict[str, Any]:
+    """Names by what they are in JSON, so that text_field=0 and "0" are one column."""
+    found: Dict[str, Any] = {}
+    for name in names:
+        if str(name) in found:
+            raise TypeError(f"two {what} are called {name}: rename one")
+        found[str(name)] = name
+    return found
+
+
 def _of_table(value: Any, library: str, columns: Columns) -> Tuple[Iterator[Row], Form]:
     if library == "pyarrow":
         if not hasattr(value, "to_batches"):  # a RecordBatch
@@ -265,33 +324,41 @@ def _of_table(value: Any, library: str, columns: Columns) -> Tuple[Iterator[Row]
         present = list(value.column_names)
     else:
         present = list(value.columns)
-    if len(set(present)) < len(present):
-        raise TypeError("two columns of the table have one name")
-    names = columns.chosen(present)
+        levels = getattr(value.columns, "nlevels", 1)
+        if levels > 1:
+            raise TypeError(
+                f"the table's columns have names of {levels} levels; make each one str: "
+                'df.columns = ["_".join(map(str, name)) for name in df.columns]'
+            )
+    by_text = _by_text(present, "columns of the table")
+    names = columns.chosen(list(by_text))
     if not names:
         raise TypeError("the table has no column")
     rows = {"pandas": _pandas_rows, "polars": _polars_rows, "pyarrow": _arrow_rows}[library]
     encoders = [columns.encoder(name) for name in names]
 
     def encoded() -> Iterator[Row]:
-        for number, row in enumerate(rows(value, names)):
+        for number, row in enumerate(rows(value, [by_text[name] for name in names])):
             yield {
-                str(name): encode(cell, f"column {name}, row {number}")
+                name: encode(cell, f"column {name}, row {number}")
                 for name, encode, cell in zip(names, encoders, row)
             }
 
-    return encoded(), Form(library, "table")
+    return encoded(), Form(library, "table", None, by_text)
 
 
 def _of_values(values: Iterable[Any], columns: Columns, form: Form) -> Tuple[Iterator[Row], Form]:
     def encoded() -> Iterator[Row]:
         for number, value in enumerate(values):
             if isinstance(value, Mapping):
+                if not all(isinstance(name, str) for name in value):
+                    by_text = _by_text(value, f"members of record {number}")
+                    value = {name: value[key] for name, key in by_text.items()}
                 # A member that is missing makes the record null, as in a file.
-                names = value.keys() if columns.whole else columns.all & value.keys()
                 yield {
-                    str(name): columns.encoder(name)(value[name], f"{name} of record {number}")
-                    for name in names
+                    name: columns.encoder(name)(cell, f"{name} of record {number}")
+                    for name, cell in value.items()
+                    if columns.whole or name in columns.all
                 }
             elif columns.whole and not _is_missing(value):
                 raise TypeError(f"record {number}: {type(value).__name__} is no dict")
@@ -304,9 +371,20 @@ def _of_values(values: Iterable[Any], columns: Columns, form: Form) -> Tuple[Ite
 def records(value: Any, columns: Columns) -> Tuple[Iterator[Row], Form]:
     """The records of texts in any form but a path, and that form."""
     library = _library(value)
-    if library and (hasattr(value, "columns") or hasattr(value, "column_names")):
+    if library and not hasattr(value, "__len__"):
+        # A LazyFrame, a RecordBatchReader, a Dataset: nothing is read before somebody asks for it.
+        for load in ("collect", "read_all", "to_table"):
+            if hasattr(value, load):
+                value = getattr(value, load)()
+                break
+    if _is_table(value):
         return _of_table(value, library, columns)
-    if library:
+    if isinstance(value, (set, frozenset)):
+        raise TypeError(
+            "a set has no order, and which records are used together follows from their order: "
+            "give a list"
+        )
+    if library and hasattr(value, "__len__"):
         name = getattr(value, "name", None)
         return _of_values(_singles(value, library), columns, Form(library, "column", name))
     if isinstance(value, (bytes, Mapping)) or not isinstance(value, (Sequence, Iterable)):

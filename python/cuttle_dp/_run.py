@@ -130,6 +130,13 @@ NOT_PROMISED = (
 )
 
 
+END_UNKNOWN = (
+    "how the command ended is not known, so do not count on what it was to do. It did not say so, "
+    "as where it is killed, and its exit code got lost, as where this program ignores SIGCHLD or "
+    "waits for all of its children"
+)
+
+
 class Run:
     """What a verb that writes texts has written.
 
@@ -298,7 +305,18 @@ class Call:
             "test": "against_field",
             "texts": "output_field",
         }.get(name)
-        return str(self.given.get(own or "", None) or self.given.get("text_field") or "text")
+        for parameter in (own or "", "text_field"):
+            for named in self.fields(parameter):
+                return named
+        return "text"
+
+    def fields(self, parameter: str) -> List[str]:
+        """The names of columns that this parameter gives."""
+        if parameter not in self.given:
+            return []
+        value = self.given[parameter]
+        values = _forms.listed(value)
+        return [str(_forms.unboxed(one)) for one in ([value] if values is None else values)]
 
     def columns(self, name: str) -> Columns:
         whole = "schema" in self.given or name in ("replies", "members")
@@ -309,13 +327,12 @@ class Call:
         for parameter, option in self.verb.options.items():
             named = option.role == "field" and parameter in self.given
             if named and not parameter.endswith("text_field"):
-                value = self.given[parameter]
-                labels += [value] if isinstance(value, str) else list(value)
+                labels += self.fields(parameter)
         text = self.text_field(name)
         # Lists of spans are no labels, and go as they are.
-        plain = [self.given.get("spans_field"), text]
+        plain = [*self.fields("spans_field"), text]
         if self.verb.name == "tag":
-            plain.append(self.given.get("against"))
+            plain += self.fields("against")
         maybe += [label for label in labels if label in plain]
         labels = [label for label in labels if label not in plain]
         if name != "input":
@@ -340,12 +357,21 @@ class Call:
             file = _forms.write_bytes(content)
         elif role == "document" and isinstance(value, Mapping):
             file = _forms.write_bytes(json.dumps(value).encode())
-        elif role == "lines" and not isinstance(value, Mapping):
-            file = _forms.write_bytes("".join(f"{line}\n" for line in value).encode())
+        elif role == "lines":
+            values = _forms.listed(value)
+            if values is None:
+                raise TypeError(f"{name}: give a path or a list of str, not {type(value).__name__}")
+            lines = "".join(line + "\n" for line in _forms.words(values, name))
+            file = _forms.write_bytes(lines.encode())
         elif role == "texts":
             table = _forms.read_parquet(os.fspath(value)) if _forms.is_path(value) else value
-            rows, form = _forms.records(table, self.columns(name))
-            file = _forms.write_records(rows)
+            try:
+                rows, form = _forms.records(table, self.columns(name))
+                file = _forms.write_records(rows)
+            except TypeError as error:
+                if name == "input":
+                    raise
+                raise TypeError(f"{name}: {error}") from None
             if name == "input" and not _forms.is_path(value):
                 self.form = form
         else:
@@ -359,8 +385,9 @@ class Call:
     def value(self, name: str, option: Option, value: Any) -> str:
         value = _forms.unboxed(value)
         if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
-            if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-                return ",".join(self.value(name, option, one) for one in value)
+            values = _forms.listed(value)
+            if values is not None:
+                return ",".join(self.value(name, option, one) for one in values)
             raise TypeError(f"{name}: {type(value).__name__} is no {option.kind}")
         return (
             repr(value)
@@ -372,30 +399,37 @@ class Call:
         """A list of names as the command has it, or a file with an ending that it wants."""
         if isinstance(value, (str, os.PathLike)):
             return str(os.fspath(value))
-        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-            if not any("," in one for one in value):
-                return ",".join(value)
-            field = self.given.get("category_field", "category")
-            value = [{field if isinstance(field, str) else field[0]: one} for one in value]
-        rows, _ = _forms.records(value, Columns(whole=True))
+        values = _forms.listed(value)
+        if values is not None and not any(isinstance(one, Mapping) for one in values):
+            names = _forms.words(values, "categories")
+            if not any("," in one for one in names):
+                return ",".join(names)
+            field = (self.fields("category_field") or ["category"])[0]
+            values = [{field: one} for one in names]
+        try:
+            rows, _ = _forms.records(value if values is None else values, Columns(whole=True))
+            file = _forms.write_records(rows)
+        except TypeError as error:
+            raise TypeError(f"categories: give a list of str: {error}") from None
         name = self.in_folder("categories.jsonl")
-        os.symlink(self.pass_file(_forms.write_records(rows)), name)
+        os.symlink(self.pass_file(file), name)
         return name
 
     def add_option(self, name: str, option: Option, value: Any) -> None:
         flag = f"--{option.name}"
         if option.kind == "flag":
+            value = _forms.unboxed(value)
             if not isinstance(value, bool):
                 raise TypeError(f"{name}: give True or False")
             if value:
                 self.arguments.append(flag)
             return
-        if option.kind == "list":
-            several = isinstance(value, (list, tuple)) and not _is_one(option, value)
-            values = list(value) if several else [value]
-        else:
-            values = [value]
-        for one in values:
+        values: Optional[List[Any]] = None
+        if option.kind == "list" and option.role != "texts":
+            values = _forms.listed(value)
+        elif option.kind == "list" and isinstance(value, (list, tuple)):
+            values = None if _is_one(value) else list(value)
+        for one in [value] if values is None else values:
             if option.name == "categories":
                 said = self.categories(one)
             elif option.role in ("texts", "document", "lines"):
@@ -428,8 +462,10 @@ class Call:
         verb = self.verb
         messages, error = _command.split_messages(done.messages, verb.words[0])
         printed = done.output.decode("utf-8", "replace")
+        kept = _errors.Partial if output is not None else _errors.InternalError
+        if done.code is None:
+            raise kept(f"cuttle {verb.name}: {END_UNKNOWN}", None, printed)
         if done.code < 0:
-            kept = _errors.Partial if output is not None else _errors.InternalError
             raise kept(f"cuttle {verb.name}: ended by signal {-done.code}", None, printed)
         if done.code > 0:
             raise _errors.BY_CODE.get(done.code, _errors.InternalError)(error, done.code, printed)
@@ -450,7 +486,7 @@ class Call:
             output,
             read,
             "schema" in self.given,
-            str(self.given.get("text_field") or "text"),
+            self.text_field("input"),
         )
 
 
@@ -458,11 +494,9 @@ def _is_parquet(value: Any) -> bool:
     return str(os.fspath(value)).endswith((".parquet", ".pq"))
 
 
-def _is_one(option: Option, value: Sequence[Any]) -> bool:
+def _is_one(value: Sequence[Any]) -> bool:
     """Whether a list is one set of texts and not several of them."""
-    return option.role == "texts" and all(
-        one is None or isinstance(one, (str, Mapping)) for one in value
-    )
+    return all(one is None or isinstance(one, (str, Mapping)) for one in value)
 
 
 def _receipt_of(value: Any) -> Any:
