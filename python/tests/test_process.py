@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List, Tuple
 
 import pytest
 
@@ -23,48 +23,64 @@ from cuttle_dp import _command
 
 Small = Dict[str, Any]
 
-# Long enough to be stopped: a second or more.
+# A run that is held: the command says of each text that it is done, and more lines than a pipe holds are read
+# only after it was interrupted, or has ended. So it cannot end by itself before that.
 LONG = """
-import sys, warnings
+import glob, os, signal, sys, time, warnings
 import cuttle_dp as cuttle
+from cuttle_dp import _command
 warnings.simplefilter("ignore")
-texts = [f"Record {i} has a cough." for i in range(400)]
+options = sys.argv[3:]
+if "ignored" in options:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if "hasty" in options:
+    _command.KILL_SECONDS = 0.1
+child = None
+def hold(self, told):
+    global child
+    if child is None:
+        child = next(int(pid) for path in glob.glob("/proc/self/task/*/children") for pid in open(path).read().split())
+        print("draws", child, flush=True)
+    while os.path.exists(f"/proc/{child}") and not _command._was_interrupted(child):
+        time.sleep(0.01)
+if "held" in options:
+    _command.Progress.shown = True
+    _command.Progress.update = hold
+texts = [f"Record {i} has a cough." for i in range(3200)]
 try:
-    run = cuttle.generate(texts, model=sys.argv[1], output=sys.argv[2] or None, epsilon=10, batch_size=2, num=200,
-                          max_tokens=300, lots="off", accountant="zcdp", threads=1)
+    run = cuttle.generate(texts, model=sys.argv[1], output=sys.argv[2] or None, epsilon=10, batch_size=2, num=1600,
+                          max_tokens=2, lots="off", accountant="zcdp", threads=1)
     print("done", len(run.texts))
 except cuttle.Partial as error:
     print("partial", error.code, flush=True)
-    if sys.argv[3:] == ["resume"]:
+    if "resume" in options:
         print("resumed", len(error.resume().texts))
 except KeyboardInterrupt:
     print("interrupted")
 """
+Running = Tuple["subprocess.Popen[str]", int]
 
 
-def begin(tiny: str, output: str, *more: str) -> "subprocess.Popen[str]":
+def begin(tiny: str, output: Any, *options: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", LONG, tiny, output, *more],
+        [sys.executable, "-c", LONG, tiny, str(output), *options],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
 
 
-def children(parent: int) -> List[int]:
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{name}/stat") as stat:
-                if int(stat.read().rpartition(")")[2].split()[1]) == parent:
-                    found.append(int(name))
-        except (OSError, ValueError):
-            pass
-    return found
+def begin_held(tiny: str, output: Any, *options: str) -> Running:
+    """Waits until it draws; returns it, and the command's process."""
+    process = begin(tiny, output, "held", *options)
+    assert process.stdout is not None
+    draws, child = process.stdout.readline().split()
+    assert draws == "draws"
+    return process, int(child)
 
 
 def wait_for(condition: Any, what: str) -> Any:
-    for _ in range(2000):
+    for _ in range(6000):
         found = condition()
         if found:
             return found
@@ -85,19 +101,19 @@ def is_gone(child: int) -> bool:
         return True
 
 
+@pytest.mark.parametrize("more", [[], ["ignored"]])
 @pytest.mark.parametrize("whole_group", [False, True])
-def test_interrupt_then_resume(whole_group: bool, tiny: str, tmp_path: Path) -> None:
-    file = tmp_path / "new.jsonl"
-    process = begin(tiny, str(file), "resume")
-    wait_for_tokens(file)
-    (child,) = children(process.pid)
+def test_interrupt_then_resume(
+    whole_group: bool, more: List[str], tiny: str, tmp_path: Path
+) -> None:
+    process, child = begin_held(tiny, tmp_path / "new.jsonl", "resume", *more)
     # A terminal sends it to the whole group, a notebook to Python alone.
     if whole_group:
         os.killpg(process.pid, signal.SIGINT)
     else:
         process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=120)
-    assert said.split("\n")[:2] == ["partial 6", "resumed 200"], said
+    assert said.split("\n")[:2] == ["partial 6", "resumed 1600"], said
     assert is_gone(child)
 
 
@@ -132,22 +148,17 @@ def test_interrupt_before_anybody_waits(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_interrupt_of_a_pipe(tiny: str) -> None:
-    process = begin(tiny, "")
-    (child,) = wait_for(lambda: children(process.pid), "child")
-    time.sleep(0.3)
+    process, child = begin_held(tiny, "")
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert said == "interrupted\n" and is_gone(child)
 
 
 def test_second_interrupt_ends_it(tiny: str, tmp_path: Path) -> None:
-    file = tmp_path / "new.jsonl"
-    process = begin(tiny, str(file))
-    wait_for_tokens(file)
-    (child,) = children(process.pid)
+    process, child = begin_held(tiny, tmp_path / "new.jsonl", "hasty")
     os.kill(child, signal.SIGSTOP)  # a command that does not answer
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    wait_for(lambda: _command._was_interrupted(child), "signal for the command")
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert said.startswith("partial"), said
@@ -156,44 +167,134 @@ def test_second_interrupt_ends_it(tiny: str, tmp_path: Path) -> None:
 
 def test_kill_then_resume(tiny: str, tmp_path: Path) -> None:
     file = tmp_path / "new.jsonl"
-    process = begin(tiny, str(file))
+    process, _ = begin_held(tiny, file)
     wait_for_tokens(file)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     kept = Path(f"{file}.journal").stat().st_size
     assert kept > 1000 and not file.exists()
-    again = begin(tiny, str(file))
+    again = begin(tiny, file)
     said, _ = again.communicate(timeout=120)
-    assert said == "done 200\n"
+    assert said == "done 1600\n"
     assert "these are its bytes" in str(
         cuttle.receipt.verify(tmp_path / "new.receipt.json", output=file)
     )
 
 
-def test_killed_command_is_partial(tiny: str, tmp_path: Path) -> None:
-    file = tmp_path / "new.jsonl"
-    process = begin(tiny, str(file), "resume")
-    wait_for_tokens(file)
-    os.kill(children(process.pid)[0], signal.SIGKILL)
+@pytest.mark.parametrize("more", [[], ["ignored"]])
+def test_killed_command_is_partial(more: List[str], tiny: str, tmp_path: Path) -> None:
+    process, child = begin_held(tiny, tmp_path / "new.jsonl", "resume", *more)
+    os.kill(child, signal.SIGKILL)
     said, _ = process.communicate(timeout=120)
-    assert said.split("\n")[:2] == ["partial 6", "resumed 200"], said
+    assert said.split("\n")[:2] == ["partial 6", "resumed 1600"], said
+
+
+@pytest.fixture
+def lost(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Three ways in which a program never sees how the command ended."""
+    way = str(request.param)
+    before = signal.getsignal(signal.SIGCHLD)
+    over = threading.Event()
+
+    def reap(*_: object) -> None:
+        try:
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+        except ChildProcessError:
+            pass
+
+    def reap_all() -> None:
+        while not over.is_set():
+            reap()
+
+    reaper = threading.Thread(target=reap_all)
+    if way == "ignored":
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    elif way == "handled":
+        signal.signal(signal.SIGCHLD, reap)
+    else:
+        reaper.start()
+    yield way
+    over.set()
+    if reaper.ident is not None:
+        reaper.join()
+    signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.parametrize("lost", ["ignored", "handled", "reaped"], indirect=True)
+def test_no_failure_is_lost(lost: str, texts: List[str], small: Small, tmp_path: Path) -> None:
+    book: Dict[str, Any] = {"ledger": tmp_path / "spent.db", "dataset": "notes"}
+    (tmp_path / "none.json").write_text("no receipt")
+    cuttle.ledger.init(**book, epsilon_limit=1)
+    with pytest.raises(cuttle.BudgetRefused):
+        cuttle.ledger.check(**book, rho=99)
+    with pytest.raises(cuttle.InputInvalid):
+        cuttle.receipt.verify(tmp_path / "none.json")
+    with pytest.raises(cuttle.InputInvalid):
+        cuttle.generate(texts, **{**small, "num": 100})
+    with pytest.raises(cuttle.ModelInvalid):
+        cuttle.generate(texts, **{**small, "model": tmp_path / "none.gguf"})
+    assert len(cuttle.generate(texts, **small).texts) == 3
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("exit 0", None),
+        ('printf 0 >&"$CUTTLE_END_FD"', None),
+        ('echo 00x >&"$CUTTLE_END_FD"', None),
+        ('echo 3 >&"$CUTTLE_END_FD"', 3),
+        ('echo 0 >&"$CUTTLE_END_FD"', 0),
+        ('echo 0 >&"$CUTTLE_END_FD"; exit 5', 5),
+        ("exit 5", 5),
+        ("kill -KILL $$", -9),
+    ],
+)
+def test_an_end_is_said(
+    script: str, code: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # dash takes no descriptor from a variable, so it is opened anew.
+    stand_in(script.replace('&"$CUTTLE_END_FD"', "/dev/fd/$CUTTLE_END_FD"), tmp_path, monkeypatch)
+    assert _command.run([], None, [], _command.Progress(False)).code == code
+    if code is None:
+        with pytest.raises(cuttle.InternalError, match="is not known"):
+            cuttle.ledger.check(ledger="spent.db", dataset="notes", rho=1)
+        with pytest.raises(cuttle.Partial, match="is not known"):
+            cuttle.generate(["text"], output=tmp_path / "new.jsonl")
+
+
+def test_end_beside_the_standard_streams(texts: List[str], small: Small) -> None:
+    """A service may have none of them open."""
+    script = """
+import os, sys
+import cuttle_dp
+said = os.dup(1)
+for stream in range(3):
+    os.close(stream)
+run = cuttle_dp.ledger.show
+try:
+    run(ledger="/nofile", dataset="notes")
+except cuttle_dp.EvidenceInvalid:
+    os.write(said, b"7")
+"""
+    assert subprocess.check_output([sys.executable, "-c", script]) == b"7"
 
 
 def test_other_texts_are_refused(tiny: str, tmp_path: Path) -> None:
     file = tmp_path / "new.jsonl"
-    process = begin(tiny, str(file))
+    process, _ = begin_held(tiny, file)
     wait_for_tokens(file)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     with pytest.raises(cuttle.UsageError):
         cuttle.generate(
-            ["Something else."] * 400,
+            ["Something else."] * 3200,
             model=tiny,
             output=file,
             epsilon=10,
             batch_size=2,
-            num=200,
-            max_tokens=300,
+            num=1600,
+            max_tokens=2,
             lots="off",
             accountant="zcdp",
             threads=1,
