@@ -91,7 +91,7 @@ def unboxed(value: Any) -> Any:
     return value
 
 
-def _is_table(value: object) -> bool:
+def is_table(value: object) -> bool:
     return bool(_library(value)) and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
@@ -101,7 +101,7 @@ def listed(value: Any) -> Optional[List[Any]]:
     A set has no order and Python's differs from run to run, so that of the values is taken.
     """
     value = unboxed(value)
-    if isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_table(value):
+    if isinstance(value, (str, bytes, os.PathLike, Mapping)) or is_table(value):
         return None
     if isinstance(value, (set, frozenset)):
         try:
@@ -145,7 +145,9 @@ def words(values: Iterable[Any], name: str) -> List[str]:
     """Each value of a list as the text that it is in JSON."""
     found = []
     for one in values:
-        if _is_missing(one) or not isinstance(one, (str, int, float)):
+        if _is_missing(one):
+            raise TypeError(f"{name}: give a list of str; a value is missing, None or NaN")
+        if not isinstance(one, (str, int, float)):
             raise TypeError(f"{name}: give a list of str, not of {type(one).__name__}")
         found.append(_label(one, f"{name}: give a list of str") or "")
     return found
@@ -377,7 +379,7 @@ def records(value: Any, columns: Columns) -> Tuple[Iterator[Row], Form]:
             if hasattr(value, load):
                 value = getattr(value, load)()
                 break
-    if _is_table(value):
+    if is_table(value):
         return _of_table(value, library, columns)
     if isinstance(value, (set, frozenset)):
         raise TypeError(

@@ -52,6 +52,15 @@ SAID_OF_TEXTS = (
 )
 
 
+# Which parameter names the column of texts where another file has another one than text_field.
+OTHER_FIELDS = {
+    "public_examples": "examples_field",
+    "against": "against_field",
+    "test": "against_field",
+    "texts": "output_field",
+}
+
+
 class Option(NamedTuple):
     """An option of a verb, as make_verbs.py finds it in the command's own table."""
 
@@ -299,13 +308,7 @@ class Call:
         return f"/proc/self/fd/{file}"
 
     def text_field(self, name: str) -> str:
-        own = {
-            "public_examples": "examples_field",
-            "against": "against_field",
-            "test": "against_field",
-            "texts": "output_field",
-        }.get(name)
-        for parameter in (own or "", "text_field"):
+        for parameter in (OTHER_FIELDS.get(name, ""), "text_field"):
             for named in self.fields(parameter):
                 return named
         return "text"
@@ -326,7 +329,7 @@ class Call:
         maybe = ["id", "spans", "annotations"]
         for parameter, option in self.verb.options.items():
             named = option.role == "field" and parameter in self.given
-            if named and not parameter.endswith("text_field"):
+            if named and parameter not in ("text_field", *OTHER_FIELDS.values()):
                 labels += self.fields(parameter)
         text = self.text_field(name)
         # Lists of spans are no labels, and go as they are.
@@ -400,6 +403,9 @@ class Call:
         if isinstance(value, (str, os.PathLike)):
             return str(os.fspath(value))
         values = _forms.listed(value)
+        if values == [] or (values is None and not _forms.is_table(value)):
+            said = "an empty list" if values == [] else type(value).__name__
+            raise TypeError(f"categories: give a list of str, not {said}")
         if values is not None and not any(isinstance(one, Mapping) for one in values):
             names = _forms.words(values, "categories")
             if not any("," in one for one in names):

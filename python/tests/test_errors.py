@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 import warnings
 from pathlib import Path
 from typing import Any, Dict, List
@@ -59,6 +60,61 @@ def test_real_codes(texts: List[str], small: Small, tmp_path: Path) -> None:
         cuttle.generate(texts, **{**small, "model": tmp_path / "none.gguf"})
     with pytest.raises(cuttle.EvidenceInvalid):
         cuttle.generate(texts, **small, ledger=tmp_path / "none.db", dataset="notes")
+
+
+def find_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the command is for a package in this folder."""
+    monkeypatch.setattr(_command, "__file__", str(folder / "cuttle_dp" / "_command.py"))
+    monkeypatch.setattr(_command, "_found", None)
+    monkeypatch.setenv("PATH", str(folder / "path"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(folder / "scripts"))
+    return _command.command_path()
+
+
+def put(file: Path, content: str = "#!/bin/sh\n", mode: int = 0o700) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    file.chmod(mode)
+    return str(file)
+
+
+def test_where_the_command_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "lib" / "site[1]"
+    with pytest.raises(cuttle.CommandMissing, match="missing.*pip install") as caught:
+        find_in(folder, monkeypatch)
+    assert isinstance(caught.value, cuttle.CuttleError) and caught.value.code == 127
+    with pytest.raises(cuttle.CommandMissing):
+        cuttle.inspect(["text"])
+    # From the last place to the first one that counts.
+    scripts = put(folder / "scripts" / "cuttle")
+    assert find_in(folder, monkeypatch) == scripts
+    path = put(folder / "path" / "cuttle")
+    assert find_in(folder, monkeypatch) == path
+    unpacked = put(folder / "cuttle_dp-1.data" / "scripts" / "cuttle")
+    assert find_in(folder, monkeypatch) == unpacked
+    # pip --target writes this path, and puts the command elsewhere.
+    noted = folder / "cuttle_dp-1.dist-info" / "RECORD"
+    put(noted, "cuttle_dp/x.py,,\n../../bin/cuttle,sha256=x,10\n\n../share/completions/cuttle,,\n")
+    assert find_in(folder, monkeypatch) == unpacked
+    other = put(tmp_path / "bin" / "cuttle", "another size")
+    assert find_in(folder, monkeypatch) == unpacked
+    put(Path(other))
+    assert find_in(folder, monkeypatch) == other
+    beside = put(folder / "bin" / "cuttle")
+    assert find_in(folder, monkeypatch) == beside
+
+
+def test_command_that_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = put(tmp_path / "bin" / "cuttle", "no program", 0o600)
+    with pytest.raises(cuttle.CommandMissing, match=f"chmod [+]x {file}"):
+        find_in(tmp_path, monkeypatch)
+    Path(file).chmod(0o700)
+    assert find_in(tmp_path, monkeypatch) == file
+    with pytest.raises(cuttle.CommandMissing, match="cannot be run: Exec format"):
+        cuttle.inspect(["text"])
+    Path(file).unlink()
+    with pytest.raises(cuttle.CommandMissing, match="cannot be run: No such file"):
+        cuttle.inspect(["text"])
 
 
 def test_unknown_option(texts: List[str]) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, cast
 
 import pytest
 
@@ -79,6 +79,69 @@ def test_public_files_by_memory(texts: List[str], rows: Rows, small: Small) -> N
     assert all(text.startswith("a") for text in run.texts)
 
 
+def chosen(columns: _forms.Columns, value: Any) -> Any:
+    return [list(line.values()) for line in written(value, columns)]
+
+
+def test_lists_in_any_form(rows: Rows, small: Small) -> None:
+    """A set has no order, so that of its values is taken; the rest keeps its own."""
+    named = {**small, "category_field": "ward", "category_public": True}
+    for names in (
+        {"mind", "heart"},
+        dict.fromkeys(["heart", "mind"]).keys(),
+        iter(["heart", "mind"]),
+    ):
+        run = cuttle.generate(rows, **named, categories=names)  # type: ignore[arg-type]
+        assert [line["ward"] for line in run.lines] == ["heart", "heart", "mind"]
+    assert _forms.words({10, 9, True}, "x") == ["true", "9", "10"]
+    assert _forms.listed({"b", 1}) == [1, "b"] and _forms.listed(range(2)) == [0, 1]
+    assert _forms.listed("ab") is None and _forms.listed({"a": 1}) is None
+    for wrong in ([None], ["heart", float("nan")], [("a", "b")], {"heart": 1}, 7, [b"heart"], []):
+        with pytest.raises(TypeError, match="^categories: give a list of str"):
+            cuttle.generate(rows, **named, categories=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="^names: give a list of str"):
+        cuttle.tag(rows, names=[["Ada"]])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="^public_examples: record 0: int"):
+        cuttle.generate(rows, **small, public_examples=[1])
+    # The place of a record decides in which batch it is, and a set would give it by what others say.
+    with pytest.raises(TypeError, match="a set has no order"):
+        cuttle.generate({"one", "two"}, **small)
+
+
+def test_labels_as_in_json(texts: List[str], small: Small) -> None:
+    rows = [{"text": text, "floor": i % 2 + 1} for i, text in enumerate(texts)]
+    named = {**small, "category_field": "floor", "category_public": True}
+    for names in ([1, 2], range(1, 3), [1.0, 2.0], ["1", "2"]):
+        run = cuttle.generate(rows, **named, categories=names)
+        assert [line["floor"] for line in run.lines] == ["1", "1", "2"]
+    labels = _forms.Columns("text", ["x"])
+    cells = [1, True, 2.0, float("nan"), None, 2**64]
+    lines = written([{"x": cell} for cell in cells], labels)
+    assert [line["x"] for line in lines] == ["1", "true", "2", None, None, str(2**64)]
+    for wrong in (0.5, 1e15, [1]):
+        with pytest.raises(TypeError, match="names no category or person"):
+            written([{"x": wrong}], labels)
+
+
+def test_names_that_are_no_str(texts: List[str], small: Small) -> None:
+    rows = [{0: text, 1: "ab"[i % 2]} for i, text in enumerate(texts)]
+    same = {**small, "category_field": 1, "categories": ["a", "b"], "category_public": True}
+    for field in (0, "0"):
+        assert len(cuttle.generate(rows, **same, text_field=field).texts) == 3
+    with pytest.raises(TypeError, match="two members of record 0 are called 0"):
+        cuttle.generate([{0: "a", "0": "b"}], **small)
+
+
+def test_field_of_another_file(texts: List[str], small: Small) -> None:
+    pandas = pytest.importorskip("pandas")
+    examples = pandas.DataFrame({"example": ["An invented record.", "Another one."]})
+    notes = pandas.DataFrame({"note": texts})
+    run = cuttle.generate(
+        notes, **small, text_field="note", public_examples=examples, examples_field="example"
+    )
+    assert list(run.texts.columns) == ["note"]
+
+
 def test_schema_of_dicts(small: Small) -> None:
     records = [{"ward": "heart", "days": i % 9, "other": {"nested": [1]}} for i in range(40)]
     run = cuttle.generate(records, **small, schema=FORM)
@@ -148,6 +211,51 @@ def test_pandas(rows: Rows, small: Small) -> None:
     assert len(cuttle.generate(numpy.array(frame["ward"], dtype=object), **small).texts) == 3
 
 
+def test_pandas_names(texts: List[str], small: Small) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({0: texts, 1: [1, 2] * 30})  # as read_csv(header=None) makes it
+    same = {**small, "category_public": True}
+    several: List[Any] = [frame.columns, frame.columns.astype(str), ["0", 1]]
+    for names in several:
+        run = cuttle.generate(
+            frame, **same, text_field=names[0], category_field=names[1], categories=[1, 2]
+        )
+        assert list(run.texts.columns) == [0, 1] and len(run.texts) == 3
+    with pytest.raises(TypeError, match="there is no column text. The columns are: 0, 1"):
+        cuttle.generate(frame, **small)
+    with pytest.raises(TypeError, match="two columns of the table are called 0"):
+        cuttle.generate(frame.set_axis([0, "0"], axis=1), **small, text_field=0)
+    with pytest.raises(TypeError, match="two columns of the table are called text"):
+        cuttle.generate(frame.set_axis(["text", "text"], axis=1), **small)
+    levels = pandas.MultiIndex.from_tuples([("a", "text"), ("b", "ward")])
+    with pytest.raises(TypeError, match="2 levels; make each one str: df.columns = "):
+        cuttle.generate(frame.set_axis(levels, axis=1), **small)
+
+
+def test_pandas_lists(rows: Rows, small: Small) -> None:
+    pandas = pytest.importorskip("pandas")
+    import numpy
+
+    named = {**small, "category_field": "ward", "category_public": True}
+    wards = ["heart", "mind"]
+    for names in (
+        numpy.array(wards),
+        numpy.array(wards, dtype=object),
+        pandas.Index(wards),
+        pandas.Series(wards),
+        pandas.Categorical(wards),
+    ):
+        assert _forms.listed(names) == wards
+        run = cuttle.generate(rows, **named, categories=names)
+        assert [line["ward"] for line in run.lines] == ["heart", "heart", "mind"]
+    floats = pandas.DataFrame({"text": ["a"] * 3, "who": [1, None, 3]})  # NaN makes them float
+    assert chosen(_forms.Columns("text", ["who"]), floats) == [["a", "1"], ["a", None], ["a", "3"]]
+    with pytest.raises(TypeError, match="^categories: give a list of str"):
+        cuttle.generate(rows, **named, categories=numpy.array([wards]))
+    assert cuttle.tag(rows, names=pandas.Index(["Ada"]), tagger="none").lines
+    assert len(cuttle.generate(rows, **small, complete=cast(Any, numpy.bool_(False))).texts) == 3
+
+
 def test_polars(rows: Rows, small: Small) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(rows)
@@ -162,6 +270,14 @@ def test_polars(rows: Rows, small: Small) -> None:
     )
     assert run.texts.columns == ["ward", "days"]
     assert written(polars.Series(["a", None]), _forms.Columns()) == [{"text": "a"}, {"text": None}]
+    run = cuttle.generate(
+        frame.lazy(),
+        **small,
+        category_field="ward",
+        categories=polars.Series(["heart", "mind"]),
+        category_public=True,
+    )
+    assert isinstance(run.texts, polars.DataFrame) and run.texts.columns == ["text", "ward"]
 
 
 def test_pyarrow(rows: Rows, small: Small, tmp_path: Path) -> None:
@@ -179,6 +295,8 @@ def test_pyarrow(rows: Rows, small: Small, tmp_path: Path) -> None:
         pyarrow.table({"ward": ["heart"] * 40, "days": [1] * 40}), **small, schema=FORM
     )
     assert run.texts.column_names == ["ward", "days"]
+    assert len(cuttle.generate(table.to_reader(), **small).texts) == 3
+    assert _forms.listed(pyarrow.chunked_array([["a"], ["b"]])) == ["a", "b"]
     from pyarrow import parquet
 
     file = tmp_path / "in.parquet"
