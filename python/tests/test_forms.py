@@ -93,7 +93,8 @@ def test_lists_in_any_form(rows: Rows, small: Small) -> None:
     ):
         run = cuttle.generate(rows, **named, categories=names)  # type: ignore[arg-type]
         assert [line["ward"] for line in run.lines] == ["heart", "heart", "mind"]
-    assert _forms.words({10, 9, True}, "x") == ["true", "9", "10"]
+    assert _forms.words([True, 9, 2.0, "a"], "x") == ["true", "9", "2", "a"]
+    assert _forms.listed({10, 9, 1}) == [1, 9, 10]
     assert _forms.listed({"b", 1}) == [1, "b"] and _forms.listed(range(2)) == [0, 1]
     assert _forms.listed("ab") is None and _forms.listed({"a": 1}) is None
     for wrong in ([None], ["heart", float("nan")], [("a", "b")], {"heart": 1}, 7, [b"heart"], []):
