@@ -67,6 +67,12 @@ else
 	echo "SKIPPED: strace is not installed or may not trace, so no older kernel is tried"
 fi
 
+# As for a Lambda layer or an archive of Spark: pip notes another place of the command than it has.
+env -i "PATH=$scratch/plain/bin" pip install --quiet --no-index --disable-pip-version-check --target "$scratch/target" "$wheel"
+[ -x "$scratch/target/bin/cuttle" ] || fail "pip --target puts the command elsewhere"
+[ "$(env -i PATH=/usr/bin:/bin PYTHONPATH="$scratch/target" python3 -c 'import cuttle_dp as c; print(c.inspect(["a", "b"])["records"], c._command.command_path())')" = \
+	"2 $scratch/target/bin/cuttle" ] || fail "the module does not run from pip install --target"
+
 smoke='
 import cuttle_dp as cuttle, sys, warnings
 warnings.simplefilter("ignore")

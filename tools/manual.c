@@ -75,10 +75,10 @@ static void print_page_environment(FILE *file) {
 	                "capitals behind CUTTLE_, with _ for -. The command line wins. "
 	                "Another name that begins with CUTTLE_ is refused. "
 	                "SOURCE_DATE_EPOCH, seconds since 1970, says which day a receipt "
-	                "has. CUTTLE_API_KEY is the key of cuttle infer. CUTTLE_END_FD, the "
-	                "number of an open pipe or socket from 3 on, is where the command "
-	                "writes its exit code as the last thing it does, for callers to "
-	                "which an exit code can get lost.",
+	                "has. CUTTLE_API_KEY is the key of cuttle infer. CUTTLE_END_FD is for "
+	                "callers to which an exit code can get lost: the number of an open pipe or "
+	                "socket, from 3 on. The command writes its exit code there as the last "
+	                "thing it does.",
 	                file);
 }
 
