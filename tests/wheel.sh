@@ -115,7 +115,7 @@ else
 	"$scratch/full/bin/mypy" --cache-dir=/dev/null --config-file python/mypy.ini packaging/*.py || fail "mypy: packaging"
 	test_module
 	if install -r python/tables.txt; then
-		test_module -k "forms or process"
+		test_module -k "forms or progress"
 		PATH=$scratch/full/bin:$PATH CUTTLE=$root/build/cuttle tests/cli/python.sh
 		PATH=$scratch/full/bin:$PATH CUTTLE=$root/build/cuttle tests/cli/docs.sh docs/PYTHON.md | tee "$scratch/said"
 		grep -q 'PYTHON.md: [0-9]* blocks' "$scratch/said" || fail "docs/PYTHON.md was not run"

@@ -118,8 +118,8 @@ def put(file, mode=0o700):
     os.chmod(file, mode)
     return os.path.realpath(file)
 put("target/bin/cuttle")
-own, path = cuttle._command.__file__, os.environ["PATH"]
 cuttle._command.__file__ = os.path.realpath("target/cuttle_dp/_command.py")
+cuttle._command.sysconfig.get_path = lambda _: "nowhere"
 os.environ["PATH"] = "nowhere"
 cuttle._command._found = None
 refused(cuttle.InternalError, "how the command ended is not known", cuttle.inspect, ["a"])
