@@ -36,11 +36,12 @@ if "hasty" in options:
     _command.KILL_SECONDS = 0.1
 child = None
 def hold(self, told):
-    global child
+    global child, limit
     if child is None:
+        limit = time.monotonic() + 60  # of a broken run
         child = next(int(pid) for path in glob.glob("/proc/self/task/*/children") for pid in open(path).read().split())
         print("draws", child, flush=True)
-    while os.path.exists(f"/proc/{child}") and not _command._was_interrupted(child):
+    while os.path.exists(f"/proc/{child}") and not _command._was_interrupted(child) and time.monotonic() < limit:
         time.sleep(0.01)
 if "held" in options:
     _command.Progress.shown = True

@@ -145,12 +145,13 @@ from cuttle_dp import _command
 warnings.simplefilter("ignore")
 child = None
 def hold(self, told):
-    global child
+    global child, limit
     if child is None:
+        limit = time.monotonic() + 60  # of a broken run
         child = next(int(pid) for path in glob.glob("/proc/self/task/*/children") for pid in open(path).read().split())
         with open("draws", "w") as file:
             print(child, file=file)
-    while os.path.exists(f"/proc/{child}") and not _command._was_interrupted(child):
+    while os.path.exists(f"/proc/{child}") and not _command._was_interrupted(child) and time.monotonic() < limit:
         time.sleep(0.01)
 if sys.argv[2:] == ["held"]:
     _command.Progress.shown = True
