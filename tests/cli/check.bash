@@ -62,8 +62,10 @@ exits() {
 
 # refused WANTED ARG...: like exits. cuttle must write one line on standard error and nothing else.
 refused() {
+	local lines
 	exits "$@"
-	[ "$(wc -l <err)" = 1 ] || fail "cuttle ${*:2}: not one line of error: $(cat err)"
+	mapfile lines <err # no process for each of thousands of refusals
+	[[ ${#lines[@]} = 1 && ${lines[0]} = *$'\n' ]] || fail "cuttle ${*:2}: not one line of error: $(cat err)"
 	[ ! -s out ] || fail "cuttle ${*:2}: output besides the error"
 }
 

@@ -208,7 +208,8 @@ assert "next_token_over_public" not in other and "next_token_over_real" not in r
 assert all(row["next_token"]["error"] >= 0 and row["next_token_bits"]["error"] >= 0 for row in (real, other, same, turned))
 PYTHON
 cp out next.json
-exits 0 "${next[@]}" --public -t 1 --isa scalar --format json
+# shellcheck disable=SC2046 # an option and its value, or none
+exits 0 "${next[@]}" --public -t 1 $(short || echo --isa scalar) --format json
 same out next.json "next tokens with one thread and other kernels"
 exits 0 "${next[@]}" --public
 says out '^Next tokens of the references, guessed by a small model that the texts taught: an interpolated 4-gram .* It is no BERT'

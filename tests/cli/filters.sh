@@ -135,7 +135,7 @@ kept=$(wc -l <u.jsonl) gone=$(wc -l <u.jsonl.dropped.jsonl)
 [[ $kept -gt 0 && $gone -gt 0 && $((kept + gone)) = 12 ]] || fail "$kept texts are likely, $gone are not"
 says u.jsonl.dropped.jsonl '"dropped":"unlikely"}$'
 says u.receipt.json "\"unlikely\": $gone"
-for way in '--parallel 5 --prompt-chunk 7' '--threads 1 --isa scalar --no-sharing'; do
+for way in '--parallel 5 --prompt-chunk 7' "--threads 1 $(short || echo '--isa scalar') --no-sharing"; do
 	rm -f w.*
 	# shellcheck disable=SC2086
 	exits 0 "${scored[@]}" -o w.jsonl $way

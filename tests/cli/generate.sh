@@ -16,16 +16,20 @@ paid=(generate -i refs.jsonl -B 2 -N "$texts" -e 10 --kind note)
 run=("${paid[@]}" -n "$tokens" --insecure-seed 1)
 one=("${run[@]}" -N 1 -n 4 -q)
 
-# The real model: the same bytes by every road. One text of short prompts must do, since kernels in plain C are slow.
+# The same bytes by every road. One text of short prompts must do, since kernels in plain C are slow: by day they have the tiny model, and
+# the real one the quickest way.
 printf 'A short note, as a nurse writes it:\n' >public.txt
 printf 'Like this: {reference}\nA note:\n' >private.txt
 road=("${one[@]}" -B 1 -n 3 --prompt-public public.txt --prompt-private private.txt)
-exits 0 "${road[@]}" -o way.jsonl
-while read -r -a by; do
-	rm -f road.*
-	exits 0 "${road[@]}" -o road.jsonl "${by[@]}"
-	same road.jsonl way.jsonl "${by[*]} gives other bytes"
-done <<-'END'
+roads() { # each line of standard input is a way
+	exits 0 "${road[@]}" -o way.jsonl --overwrite
+	while read -r -a by; do
+		rm -f road.*
+		exits 0 "${road[@]}" -o road.jsonl "${by[@]}"
+		same road.jsonl way.jsonl "${by[*]} gives other bytes"
+	done
+}
+short || roads <<-'END'
 	-t 1
 	-t 2
 	--isa scalar
@@ -37,10 +41,19 @@ done <<-'END'
 	--isa scalar -t 2 --prompt-chunk 7 --no-sharing
 END
 exits 0 "${run[@]}" -o real.jsonl
+short && echo '-t 1 --prompt-chunk 7 --no-sharing' | roads
 says real.receipt.json "\"model_sha256\": \"$(hash_of "$real")\""
 
 # From here on the tiny model, which is there at once: nothing below depends on what is written.
 need_tiny finite
+roads <<-'END'
+	-t 1
+	--isa scalar
+	--prompt-chunk 1
+	--prompt-chunk 512
+	--no-sharing
+	--isa scalar -t 2 --prompt-chunk 7 --no-sharing
+END
 exits 0 "${run[@]}" -o out.jsonl
 [ "$(wc -l <out.jsonl)" = "$texts" ] || fail "not $texts texts"
 [ "$(grep -c '"private":false,"note":"NOT PRIVATE"}$' out.jsonl)" = "$texts" ] || fail "lines are not stamped"

@@ -57,7 +57,10 @@ grep -qE '"guarantee": "(Post-processing.*)?Guarantee[^:]*: (whatever|whoever)' 
 receipts=(./*.receipt.json) former=(former/*.receipt.json)
 [ "${#receipts[@]} ${#former[@]}" = '21 27' ] || fail "receipts: ${receipts[*]} ${former[*]}"
 receipts+=("${former[@]}")
-"$edits" "${receipts[@]}" >out || fail "edits are not noticed: $(cat out)"
+# By day one in three of the former ones: their words differ, and their numbers are checked by the same code.
+edited=("${receipts[@]}")
+! short || edited=(./*.receipt.json former/{plain,lots,rounds,saved,swept,words,evolved,adapmixed,unmarked}.receipt.json)
+"$edits" "${edited[@]}" >out || fail "edits are not noticed: $(cat out)"
 for receipt in "${receipts[@]}"; do
 	"$CUTTLE" receipt verify "$receipt" >out 2>err
 	code=$?

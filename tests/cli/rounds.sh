@@ -6,8 +6,8 @@
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_tiny finite
-limits='300 900 1500 2100 2700 3300'
-short && limits=1500
+limits='300 900 1500 2100 2700 3300' plain='--isa scalar --no-sharing'
+short && limits=1500 plain=--no-sharing
 for i in $(seq 0 59); do echo "{\"text\":\"note $i of a gardener\",\"kind\":\"$([ $((i % 2)) = 0 ] && echo sea || echo land)\"}"; done >refs.jsonl
 for day in a b c; do echo "{\"text\":\"The $day of March.\"}"; done >examples.jsonl
 # A clip takes no calibration; private categories and lots need epsilon.
@@ -42,7 +42,7 @@ for way in "${ways[@]}" kinds public; do
 	way=("${run[@]}" "${options[@]}" --rounds 2)
 	[ "$number" -le ${#ways[@]} ] || way=("${whole[@]}" -e 8 --insecure-seed 3 "${options[@]}" --rounds 2)
 	exits 0 "${way[@]}" -o "$number.jsonl"
-	for other in '--parallel 1' '--parallel 5 --prompt-chunk 7 -t 1 --isa scalar --no-sharing'; do
+	for other in '--parallel 1' "--parallel 5 --prompt-chunk 7 -t 1 $plain"; do
 		rm -f w.*
 		# shellcheck disable=SC2086
 		exits 0 "${way[@]}" -o w.jsonl $other
