@@ -21,14 +21,18 @@ spares() {
 }
 # collides ARG...: spares, because two paths are the same.
 collides() {
+	local line
 	spares 2 "$@"
-	says err 'would overwrite .*, which .* (reads|writes): choose another name$'
+	read -r line <err
+	[[ $line =~ would\ overwrite\ .*,\ which\ .*\ (reads|writes):\ choose\ another\ name$ ]] || fail "cuttle $* says: $line"
 }
-# names_of FILE: itself in other words.
+# paths_of NAME: what leads to it. By day the one that is least like it.
+paths_of() { if short; then echo "./here/./$1"; else echo "$1 ./$1 $PWD/$1 here/$1 ./here/./$1"; fi; }
+# names_of FILE: these, and other names of the file.
 names_of() {
 	ln -f "$1" hard
 	ln -sf "$1" soft
-	echo "$1 ./$1 $PWD/$1 here/$1 ./here/./$1 hard soft"
+	echo "$(paths_of "$1") hard soft"
 }
 ln -s . here
 
@@ -37,7 +41,7 @@ run=(generate -e 10 -B 2 -N 2 -n 4 -c 96 --kind note -q)
 for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.before z.run.part-0123456789abcdef z.receipt.json \
 	z.receipt.json.tmp z.receipt.json.tmp-2; do
 	cp refs.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${run[@]}" -i "$name" -o z
 		collides "${run[@]}" -i "$name" -o here/z --overwrite
 	done
@@ -101,7 +105,7 @@ rm -r other z z.receipt.json
 # ---- learn
 for written in z z.part z.journal z.journal.key z.run z.run.before z.receipt.json; do
 	cp refs.jsonl $written
-	for name in $written "here/$written"; do collides learn -e 1 -q -i "$name" -o z --overwrite; done
+	for name in $(paths_of $written); do collides learn -e 1 -q -i "$name" -o z --overwrite; done
 	rm $written
 done
 for input in --public-examples --categories --sign --ledger -m; do
@@ -134,7 +138,7 @@ echo 'Again: {document}' >asked
 over=(sanitize -e 5 -n 4 --template continue -q)
 for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
 	cp docs.jsonl $written
-	for name in $written "./$written" "here/$written"; do collides "${over[@]}" -i "$name" -o z --overwrite; done
+	for name in $(paths_of $written); do collides "${over[@]}" -i "$name" -o z --overwrite; done
 	rm $written
 done
 for input in --names --instruction --sign --ledger -m; do
@@ -187,7 +191,7 @@ echo ann >words.list
 perturb=(perturb --words w.cw -k 1 -q)
 for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
 	cp docs.jsonl $written
-	for name in $written "./$written" "here/$written"; do collides "${perturb[@]}" -i "$name" -o z --overwrite; done
+	for name in $(paths_of $written); do collides "${perturb[@]}" -i "$name" -o z --overwrite; done
 	rm $written
 done
 for input in --words --sensitive --stop-words --sign --ledger -m; do
@@ -239,7 +243,7 @@ cp refs.jsonl replies.jsonl
 extend=(extract -n 2 -q)
 for written in z z.part z.part-0123456789abcdef; do
 	cp refs.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${extend[@]}" -i "$name" --replies replies.jsonl -o z --overwrite
 		collides "${extend[@]}" -i refs.jsonl --replies "$name" -o z --overwrite
 	done
@@ -264,7 +268,7 @@ exits 0 "${run[@]}" -i refs.jsonl -o kept.jsonl
 more=(expand -n 4 -N 2 -q --kind note)
 for written in z z.part-0123456789abcdef z.journal.key z.dropped.jsonl; do
 	cp kept.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${more[@]}" -i "$name" --receipt kept.receipt.json -o z --drop loops --overwrite
 		collides "${more[@]}" -i kept.jsonl --receipt "$name" -o z --drop loops --overwrite
 	done
@@ -291,7 +295,7 @@ rm kept.jsonl kept.receipt.json
 judge=(evaluate --public -q)
 for written in z z.features z.part z.part-0123456789abcdef; do
 	cp refs.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${judge[@]}" -i "$name" --against refs.jsonl -o z
 		collides "${judge[@]}" -i refs.jsonl --against "$name" -o z
 	done
@@ -324,7 +328,7 @@ spares 7 "${asks[@]}" --ledger nowhere -o e
 votes=(evolve -e 1 -n 12 -N 2 --variations 2 --generations 1 -q)
 for written in z.jsonl z.jsonl.journal z.jsonl.journal.key z.jsonl.run z.receipt.json; do
 	cp refs.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${votes[@]}" -i "$name" -o z.jsonl
 		collides "${votes[@]}" -i refs.jsonl --prompt-public "$name" -o z.jsonl --overwrite
 		collides "${votes[@]}" -i refs.jsonl --prompt-variation "$name" -o z.jsonl --overwrite
@@ -342,7 +346,7 @@ rm asks.db*
 judge=(audit overlap --public -q)
 for written in z z.trials z.control.trials; do
 	cp refs.jsonl $written
-	for name in $written "./$written" "here/$written"; do
+	for name in $(paths_of $written); do
 		collides "${judge[@]}" -i "$name" --held-out refs.jsonl --texts asked -o z
 		collides "${judge[@]}" -i refs.jsonl --held-out "$name" --texts asked -o z
 		collides "${judge[@]}" -i refs.jsonl --held-out asked --texts "$name" -o z
@@ -573,8 +577,8 @@ exits 0 "${run[@]}" -i <(cat refs.jsonl) -o e
 rm e e.receipt.json
 
 # ---- what is stopped leaves nothing. (What a shell starts in the background ignores SIGINT.)
+seq 1 200000 | sed 's/.*/{"ids":[1,2,3,4,5,6,7,8]}/' >many.jsonl
 for signal in INT TERM HUP; do
-	seq 1 200000 | sed 's/.*/{"ids":[1,2,3,4,5,6,7,8]}/' >many.jsonl
 	env --default-signal "$CUTTLE" detokenize -i many.jsonl -o stopped 2>err &
 	pid=$!
 	for ((tries = 0; tries < 500; tries++)); do
@@ -586,7 +590,7 @@ for signal in INT TERM HUP; do
 	code=$?
 	[ $code = $((128 + $(kill -l $signal))) ] || [ $code = 0 ] || fail "SIG$signal ends with $code"
 	compgen -G 'stopped.*' >/dev/null && fail "SIG$signal leaves $(compgen -G 'stopped.*')"
-	rm -f stopped many.jsonl
+	rm -f stopped
 done
 (prlimit --fsize=100 --pid "$BASHPID" && exits 1 tokenize -i refs.jsonl -o full) || exit 1
 compgen -G 'full*' >/dev/null && fail "a full disk leaves $(compgen -G 'full*')"
