@@ -69,6 +69,20 @@ refused() {
 	[ ! -s out ] || fail "cuttle ${*:2}: output besides the error"
 }
 
+# soon COMMAND...: waits until that is true, up to a minute, the limit of a broken run; $pid is who should make it so, while it lives.
+soon() {
+	local end=$((SECONDS + 60))
+	until "$@" 2>/dev/null; do
+		((SECONDS < end)) && kill -0 "$pid" 2>/dev/null || { "$@" 2>/dev/null; return; }
+		sleep 0.01
+	done
+}
+# lines_in FILE COUNT: it has at least so many lines.
+lines_in() {
+	local lines
+	[ -r "$1" ] && mapfile -t lines <"$1" && ((${#lines[@]} >= $2))
+}
+
 # coreless ARG...: cuttle must forbid core files before it reads the first record. Here it waits
 # for records on standard input while the limit is read.
 coreless() {

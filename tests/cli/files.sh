@@ -521,11 +521,11 @@ fi
 
 # ---- pipes, devices and folders as inputs
 mkfifo pipe
-soon() { timeout 20 "$@"; }
+ends() { timeout 60 "$@"; }
 waits_not() {
 	local wanted=$1
 	shift
-	soon "$CUTTLE" "$@" </dev/null >out 2>err
+	ends "$CUTTLE" "$@" </dev/null >out 2>err
 	local code=$?
 	[ $code = "$wanted" ] || fail "cuttle $*: exit $code instead of $wanted: $(cat err)"
 	says err 'regular file|folder|device'
