@@ -140,9 +140,6 @@ says out '"claimed_epsilon": 1.0,$'
 says out '"canary": "A patient was seen on Monday"'
 above 7 "$(value game.mink_40)" || fail "too many of 20: $(cat out)"
 above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
-cp out fresh.json
-exits 0 audit recover --receipt kept.receipt.json "${rewritten[@]}" "${seeded[@]}" --parallel 1 -t 1
-same out fresh.json "one document at a time"
 cp out rewritten.json
 exits 0 audit recover --receipt kept.receipt.json "${rewritten[@]}" --insecure-seed 5 -q --canary Mine --no-control -N 4
 says out '^Claimed: epsilon 1 at delta 1e-05, of what all marks of a document hold\.$'
@@ -151,7 +148,7 @@ says out ': void: no control was caught'
 exits 0 "${rewriting[@]}" -k 0 -e 900 -o shown.jsonl
 exits 7 audit recover --receipt shown.receipt.json --claim 0.5 "${rewritten[@]}" "${seeded[@]}"
 above "$(value game.epsilon_at_least_sure)" 0.5 || fail "bound: $(cat out)"
-exits 0 audit recover --receipt shown.receipt.json "${rewritten[@]}" "${seeded[@]}"
+exits 0 audit recover --receipt shown.receipt.json "${rewritten[@]}" "${seeded[@]}" -N 8
 says out '"verdict": "nothing contradicts the claim, but so many games cannot show so much"'
 # What it does not play with.
 refused 4 audit canary --receipt kept.receipt.json -N 4 -q
@@ -433,8 +430,8 @@ rewritten=(audit recover --receipt kept.receipt.json "${rewritten[@]}" --insecur
 stopped "${rewritten[@]}"
 rm killed.json.*
 cut_short 1200 "${rewritten[@]}"
-exits 0 "${rewritten[@]}" -q -o killed.json
-same killed.json rewritten.json "documents, after a kill"
+exits 0 "${rewritten[@]}" -q -o killed.json --parallel 1 -t 1
+same killed.json rewritten.json "documents, after a kill and one at a time"
 rm killed.json
 long=(audit canary -e 1 -n 16 -B 2 -N 30 -i refs.jsonl --private --insecure-seed 9 --json)
 stopped "${long[@]}"
