@@ -193,31 +193,27 @@ pace() {
 	echo '{"runs":[{"batch":7,"prompt":400,"prompt_tokens_per_s":1000,"rows_per_s":1000}]}' >pace.json
 }
 
-# in_mib MIB COMMAND...: what cuttle does with so much address space. Leaves roomy.err.
-in_mib() { (ulimit -v $(($1 << 10)) && exec "$CUTTLE" "${@:2}" -t 1 >roomy.out 2>roomy.err); }
+# in_mib MIB COMMAND...: what cuttle does with so much address space, at the same addresses each time. Leaves roomy.err.
+in_mib() { (ulimit -v $(($1 << 10)) && exec setarch -R "$CUTTLE" "${@:2}" -t 1 >roomy.out 2>roomy.err); }
 
-# roomy FILE COMMAND...: with the least memory that suffices where a record of FILE is null, a record
-# of 15 MB ends in the same code, and leaves files of the same names. FILE is a file of records that
-# the command reads. The addresses of a process are random, and at the least memory they decide a
-# run of either world. So the null world must end well three times in a row, the other once in 20.
+# roomy FILE COMMAND...: not by day. With the least memory that suffices where a record of FILE is null, to ten MiB, and two more, a record
+# of 15 MB ends in the same code, and leaves files of the same names. FILE is a file of records that the command reads.
 roomy() {
-	local file=$1 mib code=0 tries
+	local file=$1 mib code=0
 	shift
+	short && return
 	nm "$CUTTLE" 2>/dev/null | grep -q __asan_init && return # it takes terabytes of address space
+	setarch -R true 2>/dev/null || { echo "skipped in part: ${0##*/}: addresses are random here" && return; }
 	cp "$file" roomy.kept
 	echo null | cat - roomy.kept >"$file"
 	for ((mib = 140; mib < 1000; mib += 10)); do
-		in_mib $mib "$@" && in_mib $mib "$@" && in_mib $mib "$@" && break
+		in_mib $mib "$@" && break
 		code=$?
 	done
 	[ $code = 8 ] && ((mib < 1000)) || fail "exit $code with $mib MiB: $(cat roomy.err)"
 	ls >roomy.names
 	{ printf '{"text":"' && yes 'lungs clear ' | head -c 15000000 | tr '\n' ' ' && echo '"}' && cat roomy.kept; } >"$file"
-	for ((code = 8, tries = 0; code == 8 && tries < 20; tries++)); do
-		code=0
-		in_mib $mib "$@" || code=$?
-	done
-	[ $code = 0 ] || fail "a long record decides the exit code, with $mib MiB: $(cat roomy.err)"
+	in_mib $((mib + 2)) "$@" || fail "a long record decides the exit code, with $mib MiB: $(cat roomy.err)"
 	same <(ls) roomy.names "files beside a long record"
 	mv roomy.kept "$file"
 	rm roomy.*
