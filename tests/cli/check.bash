@@ -83,21 +83,36 @@ lines_in() {
 	[ -r "$1" ] && mapfile -t lines <"$1" && ((${#lines[@]} >= $2))
 }
 
+# interrupted SIGNAL FILE LINES ARG...: runs cuttle, and sends it the signal when FILE, of its output, has so many lines. $code is its end.
+# Where others use the machine it may have come to its end before: then once more, from the beginning.
+interrupted() {
+	local signal=$1 file=$2 lines=$3 tries
+	shift 3
+	for ((tries = 0; tries < 100; tries++)); do
+		rm -f "${file%%.*}".*
+		"$CUTTLE" "$@" >out 2>err &
+		pid=$!
+		soon lines_in "$file" "$lines"
+		kill -"$signal" $pid 2>/dev/null
+		code=0
+		wait $pid 2>/dev/null || code=$?
+		[ $code = 0 ] || break
+	done
+	[ $code != 0 ] || fail "cuttle $* ends before $file has $lines lines: $(cat err)"
+}
+
 # coreless ARG...: cuttle must forbid core files before it reads the first record. Here it waits
 # for records on standard input while the limit is read.
 coreless() {
-	local pid tries
+	local pid forbidden=
 	mkfifo pipe
 	"$CUTTLE" "$@" <pipe >out 2>err &
 	pid=$!
 	exec 9>pipe
-	for ((tries = 0; tries < 500; tries++)); do
-		[[ $(grep 'core file' /proc/$pid/limits) =~ size\ +0\ +0\  ]] && break
-		sleep 0.02
-	done
+	soon grep -q 'core file size  *0  *0 ' /proc/$pid/limits && forbidden=1
 	exec 9>&-
 	wait $pid
-	[ $tries -lt 500 ] || fail "a crash of cuttle $* would write the references to disk"
+	[ $forbidden ] || fail "a crash of cuttle $* would write the references to disk"
 }
 
 # says FILE PATTERN: a line of the file matches the extended regular expression.
