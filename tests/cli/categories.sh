@@ -111,17 +111,9 @@ refused 2 ledger release --ledger c --dataset none --run "$(grep -oE '"run":"[0-
 exits 3 "${private[@]}" -i small.jsonl -B 1000 -o again.jsonl --ledger c --dataset none
 
 # Killed between the counts and the first token: it goes on with these counts, for the one charge.
-exits 0 ledger init --ledger c --dataset between --epsilon-limit 5
+exits 0 ledger init --ledger c --dataset between --epsilon-limit 50
 between=("${run[@]}" -i refs.jsonl -B 4 -N 10 -n 150 -e 3 --category-field kind --categories 'sea,land,sky' -o between.jsonl --ledger c --dataset between)
-"$CUTTLE" "${between[@]}" 2>err &
-pid=$!
-for ((tries = 0; tries < 1000; tries++)); do
-	[ -e between.jsonl.journal ] && [ "$(wc -l <between.jsonl.journal)" -gt 2 ] && break
-	sleep 0.01
-done
-kill -KILL $pid
-wait $pid 2>/dev/null
-[ ! -e between.jsonl ] || fail "not killed in time: $(cat err)"
+interrupted KILL between.jsonl.journal 3 "${between[@]}"
 head -2 between.jsonl.journal >journal
 cat journal >between.jsonl.journal # the file stays, with its mode
 counts=$(sed -n 's/^counts \(.*\) [0-9a-f]*$/\1/p' journal)

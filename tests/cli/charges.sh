@@ -65,10 +65,8 @@ exec 3<>pipe
 dd if=/dev/zero of=pipe bs=4096 oflag=nonblock status=none 2>/dev/null
 "$CUTTLE" "${base[@]/-q/--progress=off}" -e 5 -o free.jsonl --ledger l --dataset free 2>pipe >out &
 pid=$!
-for _ in $(seq 2000); do
-	"$CUTTLE" ledger history --ledger l --dataset free 2>/dev/null | grep -q ' reserve ' && break
-	sleep 0.02
-done
+reserved() { "$CUTTLE" ledger history --ledger l --dataset free | grep -q ' reserve '; }
+soon reserved || fail "nothing is reserved"
 exits 0 ledger release --ledger l --dataset free --run "$(cat free.jsonl.run)"
 cat <&3 >/dev/null &
 reader=$!

@@ -15,6 +15,10 @@ export SOURCE_DATE_EPOCH=1700000000
 export LC_ALL=C.UTF-8
 # generate forbids other processes to look into it, and that keeps the leak checker out, too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
+# A version manager's python3 is a script that looks for the program each time, and takes longer than that.
+if [[ $(<"$0") == *python3* && $(head -c 2 "$(type -P python3)" 2>/dev/null) = '#!' ]]; then
+	PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH
+fi
 work=$(mktemp -d)
 # A child that a signal ends before it has become a command must not take the folder with it.
 trap '[ $BASHPID != $$ ] || rm -rf "$work"' EXIT

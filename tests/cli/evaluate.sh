@@ -278,11 +278,7 @@ for privacy in --private --public; do
 	: >err
 	"$CUTTLE" evaluate -i many.jsonl --against real.jsonl $privacy -o k.json --progress json 2>err &
 	pid=$!
-	for ((tries = 0; tries < 500; tries++)); do
-		grep -q texts_done err && break
-		sleep 0.02
-	done
-	[ $tries -lt 500 ] || fail "no text was done: $(cat err)"
+	soon grep -q texts_done err || fail "no text was done: $(cat err)"
 	mode=$(stat -c %a k.json.features)
 	kill "-$([ $privacy = --private ] && echo KILL || echo TERM)" $pid
 	wait $pid 2>/dev/null

@@ -133,10 +133,8 @@ long=(evaluate -i a.jsonl -i many.jsonl --against real.jsonl --private -e 1 --le
 before=$(spent)
 "$CUTTLE" "${long[@]}" --progress json 2>err &
 pid=$!
-for ((tries = 0; tries < 500; tries++)); do
-	[ -s k.json.features ] && [ "$(stat -c %s k.json.features)" -gt 200 ] && break
-	sleep 0.02
-done
+kept_some() { [ "$(stat -c %s k.json.features)" -gt 200 ]; }
+soon kept_some
 # What the run needs to go on; these names stay when it is done.
 { ln k.json.journal j && ln k.json.journal.key j.key && cp k.json.run j.run; } || fail "no journal, key or name"
 [ "$(wc -l <j)" = 1 ] || fail "drawn before all texts went through the model"

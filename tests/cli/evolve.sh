@@ -84,12 +84,12 @@ same <(paste -d' ' half.votes rest.votes | awk '{ print $1 + $2 }') recs.votes "
 run=("${small[@]}" -o o.jsonl -e 1 -N 40 --variations 4 --generations 3 --ledger l.db --dataset d)
 "$CUTTLE" "${run[@]}" --progress json 2>err &
 pid=$!
-for ((tries = 0; tries < 500; tries++)); do
-	[ -s o.jsonl.run ] && [ "$(wc -l <o.jsonl.journal)" -gt 1 ] && break
-	sleep 0.01
-done
+begun() { [ -s o.jsonl.run ] && lines_in o.jsonl.journal 2; }
+soon begun
+kill -STOP $pid
 { ln o.jsonl.journal j && ln o.jsonl.journal.key j.key && cp o.jsonl.run j.run; } || fail "no journal, key or name"
 [ "$(spent)" != 0 ] || fail "a token was drawn before the charge"
+kill -CONT $pid
 wait $pid || fail "exit $?: $(cat err)"
 nothing_left o.jsonl
 exits 0 "${run[@]}" --dry-run
@@ -140,37 +140,25 @@ cp kept.jsonl recs.jsonl
 rm -f o.jsonl* o.receipt.json
 exits 0 "${small[@]}" -o - -e 1 -N 40 --variations 4 --generations 3 -q
 cmp -s out first.jsonl && fail "the same votes in two runs"
+# Those that are stopped.
+texts=120
+short && texts=60
 # With a seed a run that is cut anywhere ends in the same bytes.
 seeded=("${small[@]}" -e 3 -N 6 --variations 3 --generations 3 --insecure-seed 9 -q)
 rm -f o.jsonl*
 exits 0 "${seeded[@]}" -o s.jsonl
-"$CUTTLE" "${small[@]}" -e 3 -N 120 --variations 3 --generations 3 --insecure-seed 9 -q -o k.jsonl 2>err &
-pid=$!
-for ((tries = 0; tries < 500; tries++)); do
-	[ -e k.jsonl.journal ] && [ "$(wc -l <k.jsonl.journal)" -gt 200 ] && break
-	sleep 0.01
-done
-kill -KILL $pid
-wait $pid 2>/dev/null
-[ ! -e k.jsonl ] || fail "not killed in time"
-exits 0 "${small[@]}" -e 3 -N 120 --variations 3 --generations 3 --insecure-seed 9 -q -o k.jsonl
-exits 0 "${small[@]}" -e 3 -N 120 --variations 3 --generations 3 --insecure-seed 9 -q -o whole.jsonl
+more=("${small[@]}" -e 3 -N "$texts" --variations 3 --generations 3 --insecure-seed 9 -q)
+interrupted KILL k.jsonl.journal 200 "${more[@]}" -o k.jsonl
+exits 0 "${more[@]}" -o k.jsonl
+exits 0 "${more[@]}" -o whole.jsonl
 same k.jsonl whole.jsonl "a run that went on"
 
 # Stopped or killed with a ledger, and gone on: one charge.
-exits 0 ledger init --ledger l.db --dataset stopped --epsilon-limit 3
+exits 0 ledger init --ledger l.db --dataset stopped --epsilon-limit 30
 for signal in TERM KILL; do
-	stopped=("${small[@]}" -e 1 -N 120 --variations 3 --generations 3 -q -o "$signal.jsonl" --ledger l.db --dataset stopped)
+	stopped=("${small[@]}" -e 1 -N "$texts" --variations 3 --generations 3 -q -o "$signal.jsonl" --ledger l.db --dataset stopped)
 	before=$(spent stopped)
-	"$CUTTLE" "${stopped[@]}" 2>err &
-	pid=$!
-	for ((tries = 0; tries < 500; tries++)); do
-		[ -e $signal.jsonl.journal ] && [ "$(wc -l <$signal.jsonl.journal)" -gt 200 ] && break
-		sleep 0.01
-	done
-	kill -$signal $pid
-	wait $pid 2>/dev/null
-	[ ! -e $signal.jsonl ] || fail "not stopped in time"
+	interrupted $signal $signal.jsonl.journal 200 "${stopped[@]}"
 	once=$(spent stopped)
 	[ "$once" != "$before" ] || fail "a token was drawn before the charge"
 	exits 0 "${stopped[@]}"

@@ -149,15 +149,11 @@ for signal in TERM INT KILL; do
 	: >err
 	"$CUTTLE" extract -i many.jsonl --replies none -n 400 --whole -o here/x.jsonl --progress json 2>err &
 	pid=$!
-	for ((tries = 0; tries < 500; tries++)); do
-		grep -q texts_done err && break
-		sleep 0.02
-	done
+	soon grep -q texts_done err || fail "no text was done: $(cat err)"
 	[ -e here/x.jsonl ] && fail "an output before its end"
 	kill -$signal $pid
 	wait $pid 2>/dev/null
 	code=$?
-	[ $tries -lt 500 ] || fail "no text was done: $(cat err)"
 	[ $signal = KILL ] || [ $code = 6 ] || fail "$signal: exit $code: $(tail -1 err)"
 	[ $signal = KILL ] || says err 'stopped, and nothing is kept; the same command begins again$'
 	# On a file system without unnamed files a kill leaves a scratch file, which is private.

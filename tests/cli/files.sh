@@ -581,10 +581,7 @@ seq 1 200000 | sed 's/.*/{"ids":[1,2,3,4,5,6,7,8]}/' >many.jsonl
 for signal in INT TERM HUP; do
 	env --default-signal "$CUTTLE" detokenize -i many.jsonl -o stopped 2>err &
 	pid=$!
-	for ((tries = 0; tries < 500; tries++)); do
-		compgen -G 'stopped.part-*' >/dev/null && break
-		sleep 0.01
-	done
+	soon compgen -G 'stopped.part-*' >/dev/null
 	kill -$signal $pid
 	wait $pid 2>/dev/null
 	code=$?

@@ -27,11 +27,8 @@ serve() {
 	"$loopback" tiny.gguf port >asked &
 	server=$!
 	trap 'kill $server 2>/dev/null; rm -rf "$folder"' EXIT
-	for ((tries = 0; tries < 500; tries++)); do
-		[ -s port ] && return
-		sleep 0.02
-	done
-	fail "the loopback server does not begin"
+	pid=$server
+	soon [ -s port ] || fail "the loopback server does not begin"
 }
 serve
 url=http://127.0.0.1:$(cat port)/v1
@@ -247,10 +244,8 @@ answers_but() {
 	python3 service.py "$@" &
 	service=$!
 	trap 'kill $server $service 2>/dev/null; rm -rf "$folder"' EXIT
-	for ((tries = 0; tries < 500; tries++)); do
-		[ -s service.port ] && break
-		sleep 0.02
-	done
+	pid=$service
+	soon [ -s service.port ] || fail "the service does not begin"
 	refusing=("${base[@]}" -q --retries 0 --endpoint "http://127.0.0.1:$(cat service.port)/v1" -o out.jsonl)
 }
 # asked_times N: so many requests came, and the service ends.
@@ -296,15 +291,6 @@ same out.perturbed.jsonl drawn "words were drawn again after a failure"
 rm out.*
 
 # ---- kill -9 in each phase -----------------------------------------------------------------------
-# until_true COMMAND...: waits for it, as long as the process lives.
-until_true() {
-	while kill -0 "$pid" 2>/dev/null; do
-		"$@" && return
-		sleep 0.005
-	done
-	return 1
-}
-lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
 extends() { grep -q '^PRIVATE:' killed.err; }
 records=60 most=2
 short && records=40 most=1
@@ -319,9 +305,9 @@ for ((round = 0; round < most; round++)); do
 		"$CUTTLE" "${run[@]}" -n 200 --whole >killed.out 2>killed.err &
 		pid=$!
 		case $phase in
-		words) until_true lines out.perturbed.jsonl.journal $((50 + round * 400)) ;;
-		send) until_true lines out.replies.jsonl $((2 + before + round)) ;;
-		extend) until_true extends ;;
+		words) soon lines_in out.perturbed.jsonl.journal $((50 + round * 400)) ;;
+		send) soon lines_in out.replies.jsonl $((2 + before + round)) ;;
+		extend) soon extends ;;
 		esac || fail "$phase: it ended: $(cat killed.err)"
 		[[ $(grep 'core file' /proc/$pid/limits) =~ size\ +0\ +0\  ]] || fail "$phase: a crash would write the records to disk"
 		kill -9 $pid
@@ -365,7 +351,7 @@ done
 rm -f out.*
 "$CUTTLE" "${run[@]}" -q >killed.out 2>killed.err &
 pid=$!
-until_true lines out.replies.jsonl 2 || fail "it ended before the records were changed: $(cat killed.err)"
+soon lines_in out.replies.jsonl 2 || fail "it ended before the records were changed: $(cat killed.err)"
 kill -STOP $pid
 sed -i 's/annabel/wilhelm/' docs.jsonl
 kill -CONT $pid

@@ -132,10 +132,7 @@ killed=(learn -i many.jsonl --tokens 12 --texts 20 -e 1 --ledger l.db --dataset 
 for wait in .journal .run; do
 	"$CUTTLE" "${killed[@]}" 2>err &
 	pid=$!
-	for ((tries = 0; tries < 500; tries++)); do
-		[ -e kill.bias$wait ] && break
-		sleep 0.01
-	done
+	soon [ -e kill.bias$wait ]
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 done

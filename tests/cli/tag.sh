@@ -132,14 +132,12 @@ for signal in TERM KILL; do
 	"$CUTTLE" tag -i slow.$signal -o e 2>err &
 	exec 9>slow.$signal
 	cat docs.jsonl >&9
-	for ((tries = 0; tries < 500; tries++)); do
-		[ -n "$(find "/proc/$!/fd" -lname "$PWD/*" ! -lname '*/slow*' ! -lname '*/err' 2>/dev/null)" ] && break
-		sleep 0.02
-	done
-	[ $tries -lt 500 ] || fail "no scratch file is open: $(ls -l "/proc/$!/fd")"
+	pid=$!
+	opened() { find "/proc/$pid/fd" -lname "$PWD/*" ! -lname '*/slow*' ! -lname '*/err' | grep -q .; }
+	soon opened || fail "no scratch file is open: $(ls -l "/proc/$pid/fd")"
 	compgen -G 'e*' | grep -vx err && fail "the texts of a run that is not done have a name"
-	kill -$signal $!
-	wait $! 2>/dev/null
+	kill -$signal $pid
+	wait $pid 2>/dev/null
 	exec 9>&-
 	compgen -G 'e*' | grep -vx err && fail "SIG$signal: a part of the texts is left"
 done

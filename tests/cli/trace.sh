@@ -61,7 +61,7 @@ compgen -G 'x*' >/dev/null && fail "a run that did not begin left something"
 # Another command with a trace than without: a receipt cannot lose its stamp on the way.
 "$CUTTLE" "${base[@]}" -n "$long" -o p.jsonl --trace p.steps --progress json >out 2>err &
 pid=$!
-while kill -0 $pid 2>/dev/null && [ "$(wc -l 2>/dev/null <p.steps || echo 0)" -lt 3 ]; do sleep 0.02; done
+soon lines_in p.steps 3
 grep -q '^Max core file size  *0  *0 ' /proc/$pid/limits 2>/dev/null || ! kill -0 $pid 2>/dev/null || fail "cores may be dumped"
 kill -TERM $pid
 wait $pid
