@@ -78,7 +78,7 @@ exits 0 "${tight[@]}" -o spent.jsonl --clip 0.006
 cp light.jsonl in.jsonl
 "$CUTTLE" "${tight[@]}" -o e.jsonl -N 2 2>err &
 pid=$!
-while kill -0 $pid 2>/dev/null && [ ! -e e.jsonl.run ]; do :; done
+soon [ -e e.jsonl.run ]
 kill -9 $pid 2>/dev/null
 { wait $pid; } 2>/dev/null
 before=$(spent)
@@ -98,16 +98,7 @@ fi
 # 5. Journal, key and charge copied under another name: a second continuation for one charge.
 exits 0 ledger init --ledger l --dataset twice --rho-limit 1
 twice=(generate -m "$model" -i light.jsonl --kind note -e 3 -B 3 -N 2 -n 40 -q --ledger l --dataset twice --accountant zcdp -o)
-code=0
-while [ $code = 0 ]; do # a machine that is busy elsewhere may let the run end before the signal comes
-	rm -f f.*
-	"$CUTTLE" "${twice[@]}" f.jsonl 2>err &
-	pid=$!
-	while kill -0 $pid 2>/dev/null && ! { [ -s f.jsonl.journal ] && [ "$(wc -l <f.jsonl.journal)" -gt 9 ]; }; do :; done
-	kill -TERM $pid 2>/dev/null
-	wait $pid
-	code=$?
-done 2>/dev/null
+interrupted TERM f.jsonl.journal 10 "${twice[@]}" f.jsonl
 [ $code = 6 ] || fail "exit $code: $(cat err)"
 cp l unclosed
 for ending in journal journal.key run; do cp f.jsonl.$ending g.jsonl.$ending; done

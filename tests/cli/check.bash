@@ -75,10 +75,10 @@ refused() {
 
 # soon COMMAND...: waits until that is true, up to a minute, the limit of a broken run; $pid is who should make it so, while it lives.
 soon() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 60)) polls=0
 	until "$@" 2>/dev/null; do
 		((SECONDS < end)) && kill -0 "$pid" 2>/dev/null || { "$@" 2>/dev/null; return; }
-		sleep 0.01
+		((polls++ < 50)) || sleep 0.01
 	done
 }
 # lines_in FILE COUNT: it has at least so many lines.

@@ -4,6 +4,7 @@
 # the files that the page names, with a tiny model; at night the tutorial has the real one. It fails if a command fails, or if what it
 # says lacks a line of the block that follows it. It fails, too, if a page names a verb, option or target that is not there, if a link
 # leads nowhere, if sentences are long, in a page, a help or a message (tests/prose.py says what counts), or if README.md has more than 90 lines.
+# By day (CUTTLE_TEST_SHORT) the commands of README.md, docs/QUICKSTART.md and docs/PYTHON.md are run; test-all runs those of all pages.
 # usage: docs.sh [PAGE...]: those pages alone, as docs/SERVER.md
 root=$(dirname "$(realpath "$0")")/../..
 pages=("$@")
@@ -115,7 +116,10 @@ run() {
 # Whether there is what a page with a server needs.
 serves() { command -v curl >/dev/null && "$CUTTLE" serve -m none --listen unix:none/none 2>&1 | grep -qv 'built without' && /sbin/ldconfig -p | grep -q libmicrohttpd.so.12; }
 
-[ ${#pages[@]} -gt 0 ] || pages=("${public[@]}")
+if [ ${#pages[@]} = 0 ]; then
+	pages=("${public[@]}")
+	! short || pages=(README.md docs/QUICKSTART.md docs/PYTHON.md)
+fi
 running=()
 for page in "${pages[@]}"; do
 	# tests/wheel.sh asks for this page, where both are there.

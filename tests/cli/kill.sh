@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests kill -9 at random moments, with the same command again after it. It fails if a seeded
+# Tests kill -9 at many places of a run, with the same command again after it. It fails if a seeded
 # output differs by one byte from an undisturbed one. It fails if a private output lacks an index
 # or has one twice, if its receipt is wrong, or if a token that was once journalled is drawn again. It
 # fails if anything half-written is left in the end.
@@ -8,42 +8,29 @@
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_some_model
 texts=4 tokens=60 seeded_kills=20 private_kills=5
-short && texts=2 tokens=30 seeded_kills=5 private_kills=2
+short && texts=2 seeded_kills=5 private_kills=2
 nightly && tokens=12
 references $((2 * texts))
 base=(generate -i refs.jsonl -B 2 -N "$texts" -n "$tokens" -e 10 --kind note -q)
-now() { date +%s%N; }
 
-pace
-begin=$(now)
-exits 0 "${base[@]}" --dry-run --bench pace.json
-loaded=$((($(now) - begin) / 1000000))
-begin=$(now)
 exits 0 "${base[@]}" --insecure-seed 1 -o whole.jsonl
-whole=$((($(now) - begin) / 1000000))
-# Moments from a little before the model stands to the very end.
-first=$((loaded * 8 / 10))
-span=$((whole + whole / 10 - first))
-# Loading may have taken longer than the whole run did, where others use the machine.
-((span > 0)) || span=$((whole + 1)) first=0
+runs=0 most=$((texts * tokens)) # lines that a journal may come to, beside its first
 
-# The machine may be faster or slower than it was a moment ago: moments that come after the end move
-# forward, and others a little back, so that a kill comes before the end nine times in ten.
-sooner() { first=$((first * 9 / 10)) span=$((span * 9 / 10 + 1)); }
-later() { first=$((first * 101 / 100)) span=$((span * 101 / 100 + 1)); }
-
-# killed COMMAND...: true when the process was killed before its end.
+# killed OUTPUT KILL KILLS COMMAND...: true when the process was killed before its end, with KILL of KILLS parts of its tokens in the
+# journal, and a few more. By night at any place.
 killed() {
-	"$CUTTLE" "$@" >out 2>err &
-	local pid=$!
-	local wait_ms=$((first + (RANDOM * 32768 + RANDOM) % span))
-	sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
+	local output=$1 lines=$(($2 * most / $3))
+	((++runs < 1000)) || fail "no run is killed before its end"
+	! nightly || lines=$((RANDOM % most))
+	"$CUTTLE" "${@:4}" -o "$output" >out 2>err &
+	pid=$!
+	soon lines_in "$output.journal" "$lines"
 	kill -9 $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	local code=$?
-	[ $code = 137 ] && later && return 0
+	[ $code = 137 ] && return 0
 	[ $code = 0 ] || fail "exit $code: $(cat err)"
-	sooner
+	most=$((most * 9 / 10 + 1)) # texts may be shorter
 	return 1
 }
 
@@ -60,7 +47,7 @@ grew() {
 kills=0
 while [ $kills -lt $seeded_kills ]; do
 	rm -f out.* before
-	while killed "${base[@]}" --insecure-seed 1 -o out.jsonl; do
+	while killed out.jsonl $kills $seeded_kills "${base[@]}" --insecure-seed 1; do
 		kills=$((kills + 1))
 		grew out.jsonl
 		[ $kills -lt $seeded_kills ] || break
@@ -79,7 +66,7 @@ kills=0 planted=0
 enough() { [ $kills -ge $private_kills ] && { [ $planted -gt 0 ] || [ $kills -ge $((20 * private_kills)) ]; }; }
 while ! enough; do
 	rm -f p.* before
-	while killed "${base[@]}" -o p.jsonl --ledger l --dataset notes; do
+	while killed p.jsonl $((kills % private_kills + 1)) $((private_kills + 1)) "${base[@]}" --ledger l --dataset notes; do
 		kills=$((kills + 1))
 		grew p.jsonl
 		for file in p.jsonl.part-*; do

@@ -121,7 +121,7 @@ exits 0 "${base[@]}" -o whole.jsonl "${seeded[@]}"
 refused 4 receipt verify whole.receipt.json
 says err 'NOT PRIVATE'
 stops=0
-for ((size = 120; size < 900; size += 17)); do
+for ((size = 120; size < 900; size += $(short && echo 51 || echo 17))); do
 	(
 		prlimit --fsize=$size --pid "$BASHPID"
 		"$CUTTLE" "${run[@]}" "${seeded[@]}" >stopped 2>&1
