@@ -43,14 +43,18 @@ fingerprint() {
 }
 
 # commands: reads a line "OPTION | OPTIONS | OTHER OPTIONS" and sets `name`, `one` and `two`, the fingerprints of the two commands.
+# The first command is nearly always the same, and is asked once.
+declare -A asked
 commands() {
-	local first second
+	local first second key
 	IFS='|' read -r name first second || return 1
 	name=${name//[[:space:]]/}
 	known[$name]=1
 	read -r -a first <<<"$first"
 	read -r -a second <<<"$second"
-	one=$(fingerprint "${first[@]}") || fail "--$name: $one"
+	key="${base[*]} | ${first[*]}"
+	[ -n "${asked[$key]-}" ] || asked[$key]=$(fingerprint "${first[@]}") || fail "--$name: ${asked[$key]}"
+	one=${asked[$key]}
 	two=$(fingerprint "${second[@]}") || fail "--$name: $two"
 	[ ${#one} = 64 ] || fail "--$name: no fingerprint: $one"
 }

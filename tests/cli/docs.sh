@@ -84,7 +84,15 @@ table.writerows(rows[:200])' <"$samples/messages.jsonl" >complaints.csv
 memory=/dev/shm/cuttle-docs-$$
 # shellcheck disable=SC2154 # check.bash makes $work
 trap '[ $BASHPID != $$ ] || rm -rf "$work" "$memory"-*' EXIT
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# Below 32,768, where no connection has its own end; each process begins elsewhere.
+free_port() {
+	python3 -c 'import socket, sys
+for port in range(20000 + int(sys.argv[1]) % 12000, 32700):
+    with socket.socket() as s:
+        if s.connect_ex(("127.0.0.1", port)) != 0:
+            print(port)
+            break' $BASHPID
+}
 
 # run PAGE: each of its commands, and what they must say.
 run() {

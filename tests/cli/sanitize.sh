@@ -165,7 +165,7 @@ counted=(--divergence 0.1 --alpha 2 --ledger l --dataset d)
 wrong() {
 	{
 		head -1 docs.jsonl
-		printf '%s\n' "$2"
+		if [ "$2" = @long ]; then cat long; else printf '%s\n' "$2"; fi
 	} >wrong.jsonl
 	refused 4 "${run[@]}" -i wrong.jsonl "${counted[@]}" "${@:3}"
 	says err "^cuttle sanitize: wrong\.jsonl: line 2: .*$1"
@@ -194,7 +194,9 @@ wrong 'contradicts start or end' "{\"text\":\"$t\",\"spans\":[{\"start\":0,\"end
 wrong 'inside a character' "$(doc x 'Sésame' "$(span 2 3 T)")" --offsets bytes
 wrong 'the document has .* and may have' "{\"text\":\"$(head -c 9000 /dev/zero | tr '\0' s)\",\"spans\":[]}"
 wrong 'the document has .* tokens and may have' "{\"text\":\"$(head -c 3000 /dev/zero | tr '\0' s)\",\"spans\":[]}"
-wrong 'more than 16 MiB' "{\"text\":\"$(head -c 17000000 /dev/zero | tr '\0' s)\"}"
+{ printf '{"text":"' && head -c 17000000 /dev/zero | tr '\0' s && echo '"}'; } >long
+wrong 'more than 16 MiB' @long
+rm long
 : >empty
 refused 4 "${run[@]}" -i empty "${counted[@]}"
 says err 'there is no document in it'
