@@ -197,7 +197,7 @@ KIND=LETTER exits 0 tag -i docs.jsonl -o e --tagger ' ./good  one two '
 rm e
 # badly RULE: the tagger ./bad is refused by this rule; what it says on standard error is not shown.
 badly() {
-	refused 4 tag -i docs.jsonl -o e --tagger ./bad --tagger-seconds 2
+	refused 4 tag -i docs.jsonl -o e --tagger ./bad --tagger-seconds "${seconds-60}" # of a broken run, and of one that hangs
 	says err "$1"
 	grep -Eqi 'zo[eë]|secret' err && fail "the error shows the text: $(cat err)"
 	compgen -G 'e*' | grep -vx err && fail "a failed tagger left something"
@@ -244,9 +244,9 @@ tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\
 badly 'did not end with exit code 0'
 # One that hangs is killed, with what it started.
 tagger bad <<<'sleep 1000.25 & echo $! >>started; wait'
-badly 'the tagger at line 1: it took too long'
+seconds=1 badly 'the tagger at line 1: it took too long'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; sleep 1000.25 & echo $! >>started; wait'
-badly 'did not end with exit code 0'
+seconds=4 badly 'did not end with exit code 0'
 # One that writes without end, and one that reads nothing of a line that fills the pipe.
 tagger bad <<<'yes | tr -d "\n"'
 badly 'the tagger at line 1: (its line has more than 16 MiB|it took too long)'
@@ -265,7 +265,7 @@ tagger bad <<<'echo "{\"id\":1,\"spans\":[]}"; cat >/dev/null'
 refused 4 tag -i long.jsonl --tagger ./bad
 says err 'the tagger at line 1: it answered before it had the question'
 tagger bad <<<'exec <&-; sleep 1000.25 & echo $! >>started; wait'
-refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 2
+refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 60
 says err 'the tagger at line 1: it ended, or reads no more'
 while read -r pid; do [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" || fail "a tagger's process is left"; done <started
 # A long line goes both ways at once.

@@ -74,7 +74,7 @@ upgrade() {
 	goes_on documents documents.jsonl 126 sanitize -m tiny.gguf -i docs.jsonl -n 100 --template continue -q -t 1 -e 4 --alpha 4 -o documents.jsonl
 	# What a unit with several records was charged by the rule of then: each of them its part.
 	ledger=units.ledger
-	base=(generate -m tiny.gguf -i owned.jsonl -B 2 -e 3 -q -t 1 --lots off -n 200 --unit-key who)
+	base=(generate -m tiny.gguf -i owned.jsonl -B 2 -e 3 -q -t 1 --lots off -n "$(short && echo 60 || echo 200)" --unit-key who)
 	goes_on units units.jsonl 500 "${base[@]}" -N 3 --records-per-unit 5 -o units.jsonl
 	refused 2 "${base[@]}" -N 4 -o all.jsonl --ledger units.ledger --dataset all
 	goes_on all all.jsonl 257 "${base[@]}" -N 4 --records-per-unit all -o all.jsonl
