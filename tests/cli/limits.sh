@@ -16,7 +16,7 @@ references 4
 within() {
 	local kib=$1
 	shift
-	(ulimit -v "$kib" && exec timeout -s KILL 20 "$CUTTLE" "$@" >out 2>err)
+	(ulimit -v "$kib" && exec timeout -s KILL 60 "$CUTTLE" "$@" >out 2>err)
 	code=$?
 	[ $code != 137 ] || fail "cuttle $*: it does not end with $kib KiB of address space"
 }
@@ -60,7 +60,7 @@ looked_at() {
 	dd if=/dev/zero of=full bs=4096 count=1000 oflag=nonblock 2>dd.err
 	"$CUTTLE" "$@" >&8 2>err &
 	pid=$!
-	for ((tries = 0; tries < 500 && asleep < 3; tries++)); do
+	for ((tries = 0; tries < 3000 && asleep < 3; tries++)); do
 		sleep 0.02
 		[[ $(cat "/proc/$pid/stat" 2>stat.err) == *') S '* ]] && asleep=$((asleep + 1)) || asleep=0
 	done

@@ -297,10 +297,7 @@ stopped() { # SIGNAL COMMAND...
 		rm -f out.*
 		"${@:2}" &
 		pid=$!
-		until [ -s out.jsonl.journal ] && [ "$(wc -l <out.jsonl.journal)" -gt 40 ]; do
-			kill -0 $pid 2>/dev/null || break
-			sleep 0.002
-		done
+		soon lines_in out.jsonl.journal 41
 		kill -"$1" $pid 2>/dev/null
 		wait $pid
 		code=$?
