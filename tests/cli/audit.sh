@@ -99,7 +99,7 @@ fi
 exits 0 ledger init --ledger l --dataset twice --rho-limit 1
 twice=(generate -m "$model" -i light.jsonl --kind note -e 3 -B 3 -N 2 -n 40 -q --ledger l --dataset twice --accountant zcdp -o)
 interrupted TERM f.jsonl.journal 10 "${twice[@]}" f.jsonl
-[ $code = 6 ] || fail "exit $code: $(cat err)"
+[ "$code" = 6 ] || fail "exit $code: $(cat err)"
 cp l unclosed
 for ending in journal journal.key run; do cp f.jsonl.$ending g.jsonl.$ending; done
 exits 0 "${twice[@]}" f.jsonl

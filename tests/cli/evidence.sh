@@ -216,6 +216,7 @@ for kept in late.part-1123456789abcdef late.part-x; do [ -e $kept ] || fail "som
 exec 8<&-
 rm -r late*
 # Killed when so many of its files are there, or a little later; whether it was in time decides nothing.
+# shellcheck disable=SC2317 # soon calls it
 made() { [ "$(compgen -G 'late.part-*/*' | wc -l)" -ge "$1" ]; }
 for ((i = 0; i < $(short && echo 9 || echo 60); i++)); do
 	"$CUTTLE" report run.receipt.json open.json --ledger spent.db --evidence late >out 2>&1 &

@@ -74,7 +74,7 @@ refused 4 "${biased[@]}" --bias other.bias
 says err 'biased.receipt.json is of a run with another bias, or none$'
 refused 4 audit invariant -i refs.jsonl --public --receipt run.receipt.json --bias notes.bias -q
 says err 'run.receipt.json is of a run with another bias, or none$'
-game=(audit canary -e 1 -n 12 -B 1 -N $some --canary 'a canary of mine' --score loss "${seeded[@]}")
+game=(audit canary -e 1 -n 12 -B 1 -N "$some" --canary 'a canary of mine' --score loss "${seeded[@]}")
 exits 0 "${game[@]}"
 cp out plain.json
 exits 0 "${game[@]}" --bias notes.bias
@@ -98,12 +98,12 @@ if ! short; then
 	exits 7 audit canary --receipt run.receipt.json --claim 0.5 -N 100 --insecure-seed 5 -q -o wrong.md
 	says wrong.md 'cuttle audit canary: the claim is contradicted\.$'
 fi
-exits 0 audit canary -e 1 -n 12 -B 2 -N $some -i refs.jsonl --public "${seeded[@]}"
+exits 0 audit canary -e 1 -n 12 -B 2 -N "$some" -i refs.jsonl --public "${seeded[@]}"
 says out '"verdict": "nothing contradicts the claim"'
 above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
 above 1 "$(value game.epsilon_at_least_sure)" || fail "bound: $(cat out)"
 cp out fresh.json
-exits 0 audit canary -e 1 -n 12 -B 2 -N $some -i refs.jsonl --public "${seeded[@]}" --parallel 1 -t 1
+exits 0 audit canary -e 1 -n 12 -B 2 -N "$some" -i refs.jsonl --public "${seeded[@]}" --parallel 1 -t 1
 same out fresh.json "one text at a time"
 exits 0 audit canary -e 30 -n 12 -B 1 -N 20 "${seeded[@]}"
 says out '"verdict": "nothing contradicts the claim, but so many games cannot show so much"'
@@ -204,10 +204,10 @@ exits 0 audit canary --method none --not-private -n 12 -B 1 -N 8 "${seeded[@]}" 
 exits 0 audit invariant --method none --not-private -i refs.jsonl --public -n 10 -N 3 -B 2 -q --json
 says out '"verdict": "numbers alone'
 refused 2 audit canary --method none -n 12 -B 1 -N 8 -q
-exits 0 audit canary --method pmixed -e 5 -n 12 -B 1 -N $some "${seeded[@]}"
+exits 0 audit canary --method pmixed -e 5 -n 12 -B 1 -N "$some" "${seeded[@]}"
 above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
 exits 0 audit one-run --method amin -e 90000 -n 12 -B 1 -N 20 "${seeded[@]}"
-exits 0 audit canary --method adapmixed --not-private -n 12 -B 1 -N $some "${seeded[@]}"
+exits 0 audit canary --method adapmixed --not-private -n 12 -B 1 -N "$some" "${seeded[@]}"
 says out '"verdict": "(numbers alone|void)'
 # Of each the range, or the divergence at its order, that its claim has; of adapmixed, what there is.
 for method in '--method pmixed -e 9' '--method dp-prompt -e 9 -B 1' '--method dp-decoding -e 9 -B 1'; do

@@ -310,7 +310,7 @@ world one '{"id":7,"who":"a","text":"Waaa waab."}'
 [ "$(cat one/code)" = 0 ] || fail "$(cat one/err)"
 says one/out.jsonl '^\{"index":0,"text":"word( word){4}","words":5,'
 huge=$(head -c 60000 /dev/zero | tr '\0' x)
-apart=$(sed 's/x/x /g' <<<"$huge")
+apart=$(yes 'x' | head -n 60000 | tr '\n' ' ')
 for line in '' 'torn' '{"text":7}' '{"text":""}' '{"text":"one two three four five six seven"}' '{"text":"3.5 12 1/2/3"}' '{"text":"unknown"}' \
 	$'{"text":"caf\xe9"}' '{"text":"中文字 Привет हिन्दी"}' "{\"text\":\"$huge\"}" "{\"text\":\"$apart\"}" '{"text":"…—!?"}' '{"text":"a\u0000b"}'; do
 	world two "$line"

@@ -41,7 +41,7 @@ equal() {
 	! compgen -G "$name.run/*.texts*" >/dev/null || fail "$name: references are left"
 }
 again() { rm -rf one.*; }
-for n in $(short || echo 1 3) 2 7; do equal "n$n" jsonl $n -N 8 --lots off; done
+for n in $(short || echo 1 3) 2 7; do equal "n$n" jsonl "$n" -N 8 --lots off; done
 again
 equal lots jsonl 3 -N 6 --lots on
 again
@@ -266,8 +266,8 @@ kill_at() {
 # cut_at BYTES OPTION...: ends a shard where a file of it has so many bytes.
 cut_at() { (prlimit --fsize="$1" --pid "$BASHPID" && exits 6 generate "${@:2}") || exit 1; }
 for lines in 0 2 $(short || echo 1 30 180 240) 100; do
-	kill_at killed.run $lines "${long[@]}" --insecure-seed 5
-	kill_at secret.run $lines "${long[@]}"
+	kill_at killed.run "$lines" "${long[@]}" --insecure-seed 5
+	kill_at secret.run "$lines" "${long[@]}"
 	journal=$(file secret.run 1 2 .jsonl.journal)
 	[ ! -f kept ] || [ ! -f "$journal" ] || head -n "$(wc -l <kept)" "$journal" | cmp -s - kept || fail "journalled tokens changed"
 	rm -f kept
