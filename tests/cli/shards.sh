@@ -265,7 +265,7 @@ kill_at() {
 }
 # cut_at BYTES OPTION...: ends a shard where a file of it has so many bytes.
 cut_at() { (prlimit --fsize="$1" --pid "$BASHPID" && exits 6 generate "${@:2}") || exit 1; }
-for lines in 0 2 $(short || echo 1 30 180 240) 100; do
+for lines in $(if short; then echo 0 2 100; else echo 0 1 2 30 100 180 240; fi); do
 	kill_at killed.run "$lines" "${long[@]}" --insecure-seed 5
 	kill_at secret.run "$lines" "${long[@]}"
 	journal=$(file secret.run 1 2 .jsonl.journal)
