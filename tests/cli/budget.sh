@@ -202,7 +202,7 @@ for accountant in zcdp exact; do
 		case ${wrong[0]} in
 		delta) without=(-B 7 "${sampling[@]}") ;;
 		tokens) without=(--delta 1e-6 -B 7 --temperature 1.2) ;;
-		batch) without=(--delta 1e-6 "${sampling[@]}") ;;
+		batch) without=(--delta 1e-6 -n 50 --temperature 1.2) ;;
 		esac
 		refused 2 budget "${wrong[0]}" "${without[@]}" "${wrong[@]:1}" --accountant "$accountant"
 	done <<-'END'
