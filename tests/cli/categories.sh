@@ -112,7 +112,7 @@ exits 3 "${private[@]}" -i small.jsonl -B 1000 -o again.jsonl --ledger c --datas
 
 # Killed between the counts and the first token: it goes on with these counts, for the one charge.
 exits 0 ledger init --ledger c --dataset between --epsilon-limit 50
-between=("${run[@]}" -i refs.jsonl -B 4 -N 10 -n 150 -e 3 --category-field kind --categories 'sea,land,sky' -o between.jsonl --ledger c --dataset between)
+between=("${run[@]}" -i refs.jsonl -B 4 -N 10 -n "$(short && echo 60 || echo 150)" -e 3 --category-field kind --categories 'sea,land,sky' -o between.jsonl --ledger c --dataset between)
 interrupted KILL between.jsonl.journal 3 "${between[@]}"
 head -2 between.jsonl.journal >journal
 cat journal >between.jsonl.journal # the file stays, with its mode
