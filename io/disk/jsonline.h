@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// jsonline.h: what a line of JSON has that a parser stops at.
+// jsonline.h: what a line of JSON has that a parser stops at, and the line without it.
 //
 // It is for lines that jansson did not take. The line is private, and so is what is wrong with it.
 #ifndef CUTTLE_IO_DISK_JSONLINE_H
 #define CUTTLE_IO_DISK_JSONLINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "io/disk/arena.h"
 
 enum jsonline_fault {
 	JSONLINE_OTHER,     /* it is no JSON, or no reason is known */
@@ -16,9 +15,16 @@ enum jsonline_fault {
 };
 
 enum jsonline_fault jsonline_fault(const char *line, size_t size);
-/* Writes null over each number that no double can hold, such as 1e400; with `integers` also over
- * whole numbers beyond 64 bits. JSON sets numbers no limit, so the line is right, though that
- * number is nothing to us. */
-void jsonline_drop_large(char *line, size_t size, bool integers);
+/* Appends the line as jansson takes it. JSON sets numbers no limit, so one that no double holds, such
+ * as 1e400, becomes null, and a whole one beyond 64 bits the real number that it is.
+ *
+ * With `words` the copy is for ids and labels, each of which is read whatever stands beside it. Then
+ * such a whole number is the string of its digits: 18446744073709551615 becomes
+ * "18446744073709551615". NaN, Infinity and a string with a fault in it (bytes that are not UTF-8,
+ * half a pair, a control character, an unknown escape) become null, and a name with one becomes "".
+ * A line that is no JSON for another reason stays so. It is then up to 5 / 4 times as long.
+ *
+ * False: out of memory. */
+bool jsonline_mend(struct arena *copy, const char *line, size_t size, bool words);
 
 #endif

@@ -298,27 +298,41 @@ static enum cuttle_status take_document(struct span_line *line, const json_t *ro
 	           : io_fail(line->error, CUTTLE_NOMEM, "out of memory");
 }
 
-/* Parses a copy without the numbers that are too large for jansson. */
-static json_t *parse_large(const char *bytes, size_t size, size_t flags, json_error_t *wrong) {
+enum { PARSE = JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES };
+
+/* Parses the line as jsonline_mend writes it. */
+static json_t *parse_mended_line(const char *bytes, size_t size, bool words, json_error_t *wrong) {
 	struct arena copy = {0};
 	json_t *root = NULL;
-	if (arena_append(&copy, bytes, size)) {
-		jsonline_drop_large(copy.bytes, size, true);
-		root = json_loadb(copy.bytes, size, flags, wrong);
-	}
+	if (jsonline_mend(&copy, bytes, size, words))
+		root = json_loadb(copy.bytes, copy.used, PARSE, wrong);
 	arena_free(&copy);
+	return root;
+}
+
+/* Parses a line with numbers that are too large for jansson. As an id or owner such a number is the
+ * string of its digits. */
+static json_t *parse_large(const struct span_line *line, const char *bytes, size_t size,
+                           json_error_t *wrong) {
+	const char *const names[] = {line->request->id_field, line->request->owner_field};
+	json_t *root = parse_mended_line(bytes, size, false, wrong);
+	json_t *words = root ? parse_mended_line(bytes, size, true, wrong) : NULL;
+	for (size_t i = 0; i < 2; i++) {
+		json_t *word = names[i] ? json_object_get(words, names[i]) : NULL;
+		if (word) (void)json_object_set(root, names[i], word);
+	}
+	json_decref(words);
 	return root;
 }
 
 /* Parses bytes[size]. *root is to be freed. */
 static enum cuttle_status parse_line(struct span_line *line, const char *bytes, size_t size,
                                      json_t **root) {
-	const size_t flags = JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES;
 	json_error_t wrong;
 	secrecy_json(JSON);
-	*root = json_loadb(bytes, size, flags, &wrong);
+	*root = json_loadb(bytes, size, PARSE, &wrong);
 	if (!*root && json_error_code(&wrong) == json_error_numeric_overflow)
-		*root = parse_large(bytes, size, flags, &wrong);
+		*root = parse_large(line, bytes, size, &wrong);
 	secrecy_json(SIZE_MAX);
 	if (json_is_object(*root)) return CUTTLE_OK;
 	if (!*root && json_error_code(&wrong) == json_error_out_of_memory)

@@ -112,8 +112,7 @@ static bool keep_number(struct records *records, struct span *span, double value
 }
 
 static bool keep_id(struct records *records, struct span *span, const json_t *id) {
-	// When an integer in the record is too large for jansson, add_json has all of them read as
-	// reals. The real 7.0 is then the same id as 7.
+	// Many programs write 7.0 for 7. Above 1e15 not each whole number is a real one.
 	const double real = json_real_value(id);
 	const bool whole =
 	    json_is_integer(id) || (json_is_real(id) && real == rint(real) && fabs(real) < 1e15);
@@ -141,7 +140,14 @@ static bool keep_label(struct records *records, struct span *span, const json_t 
 		const bool yes = json_is_true(label);
 		return keep_word(records, span, yes ? "true" : "false", yes ? 4 : 5);
 	}
-	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
+	if (json_is_real(label)) return keep_number(records, span, json_real_value(label));
+	if (!json_is_integer(label)) return true;
+	char digits[32];
+	const int size = snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT,
+	                          json_integer_value(label));
+	const bool kept = keep_bytes(records, span, digits, (size_t)size);
+	sodium_memzero(digits, sizeof digits);
+	return kept;
 }
 
 static bool is_blank(const char *text, size_t size) {
@@ -184,32 +190,45 @@ static void tell_fields(const struct records_request *request, json_t *root) {
 	    request->on_field(request->user, name, strlen(name), json_string_length(value));
 }
 
-/* Parses a line, NULL = it is not JSON. jansson fails when a number of the line is too large for
- * it. That does not make the record wrong: the second try reads integers as reals, and the third
- * one leaves out what no double can hold. A line that takes more than JSON bytes fails each time
- * and is null. */
-static json_t *parse_record(struct records *records, const char *line, size_t size) {
+/* Parses a line as jsonline_mend writes it, from which jansson's blocks stand in `room` after it. */
+static json_t *parse_mended_record(struct records *records, const char *line, size_t size, bool words) {
+	enum { APART = 64 };
 	struct arena *room = &records->room;
+	room->used = 0;
+	if (!jsonline_mend(room, line, size, words)) return NULL;
+	const size_t mended = room->used;
+	room->used = (mended + APART - 1) / APART * APART;
+	return json_loadb(room->bytes, mended, JSON_ALLOW_NUL, NULL);
+}
+
+/* Parses a line, NULL = it is not JSON. A number that is too large for jansson does not make the
+ * record wrong. *plain: the line needed no mending. A line that takes more than JSON bytes fails
+ * each time and is null. */
+static json_t *parse_record(struct records *records, const char *line, size_t size, bool *plain) {
 	json_error_t wrong;
 	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &wrong);
+	*plain = root != NULL;
 	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
-	room->used = 0;
-	root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &wrong);
-	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
-	room->used = 0;
-	// There is room for a line, and jansson's blocks go behind it.
-	if (!arena_append(room, line, size)) return NULL;
-	jsonline_drop_large(room->bytes, size, false);
-	room->used = (size + 63) / 64 * 64;
-	return json_loadb(room->bytes, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	return parse_mended_record(records, line, size, false);
+}
+
+/* Keeps the id and the labels. Each is a function of its own member alone. */
+static bool keep_words(struct records *records, const struct records_request *request,
+                       const json_t *root, struct span *row) {
+	bool kept = !request->id_field ||
+	            keep_id(records, &row[ID], json_object_get(root, request->id_field));
+	for (size_t i = 0; kept && i < request->label_count; i++)
+		kept = keep_label(records, &row[LABELS + i],
+		                  json_object_get(root, request->labels[i]));
+	return kept;
 }
 
 static bool add_json(struct records *records, const struct records_request *request,
                      const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
-	json_t *root = parse_record(records, line, size);
+	bool kept = true, plain;
+	json_t *root = parse_record(records, line, size, &plain);
 	const json_t *text = request->schema ? NULL : json_object_get(root, request->field);
-	bool kept = true;
 	row[TEXT].state =
 	    source->cut ? RECORD_TOO_LONG : state_of_line(request, line, size, root, text);
 	if (request->on_field) tell_fields(request, root);
@@ -218,11 +237,12 @@ static bool add_json(struct records *records, const struct records_request *requ
 		                 json_string_length(text));
 	if (request->schema && json_is_object(root) && !source->cut)
 		kept = keep_object(records, &row[TEXT], request, root);
-	if (kept && request->id_field)
-		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
-	for (size_t i = 0; kept && i < request->label_count; i++)
-		kept = keep_label(records, &row[LABELS + i],
-		                  json_object_get(root, request->labels[i]));
+	// What another member holds must not move a record to another place.
+	if (!plain) {
+		json_decref(root);
+		root = parse_mended_record(records, line, size, true);
+	}
+	kept = kept && keep_words(records, request, root, row);
 	json_decref(root);
 	// The next record's blocks lie over these. At the end arena_free wipes as far as any went.
 	records->room.used = 0;
@@ -282,8 +302,10 @@ static bool add_cell_member(const struct columns *columns, long column, const ch
 	bool done = true;
 	for (size_t i = 0; done && i < schema_table_columns(columns->table); i++) {
 		if (columns->members[i] != column) continue;
-		*utf8 &= utf8_valid(cell, size);
-		done = !*utf8 || schema_table_read(columns->table, i, cell, size, object);
+		// The members beside it are read all the same: one of them may be a label.
+		const bool valid = utf8_valid(cell, size);
+		*utf8 &= valid;
+		done = !valid || schema_table_read(columns->table, i, cell, size, object);
 	}
 	return done;
 }
@@ -631,25 +653,31 @@ enum record_state records_state(const struct records *records, size_t index) {
 	return span_of(records, index, TEXT)->state;
 }
 
-static bool lack_field(const struct records *records) {
-	size_t without = 0, size;
-	for (size_t i = 0; i < records_count(records); i++) {
-		const enum record_state state = records_state(records, i);
-		if (records_text(records, i, &size) || state == RECORD_NOT_TEXT ||
-		    state == RECORD_NOT_UTF8 || state == RECORD_TOO_LONG)
-			return false;
-		without += state == RECORD_NO_FIELD;
-	}
-	return without > 0;
+/* Whether some record has the field, whatever is in it; with a schema, whether some line is a JSON
+ * object. This is all that is asked. */
+static bool have_field(const struct records_request *request, const struct records *records) {
+	size_t size;
+	for (size_t i = 0; i < records_count(records); i++)
+		if (records_text(records, i, &size) ||
+		    span_of(records, i, TEXT)->state ==
+		        (request->schema ? RECORD_MISFIT : RECORD_NOT_TEXT))
+			return true;
+	return false;
 }
 
 enum cuttle_status records_need_field(const struct records_request *request,
                                       const struct records *records, const char *option,
                                       struct cuttle_error *error) {
-	if (request->schema || records_are_csv(request) || !lack_field(records)) return CUTTLE_OK;
+	if (records_are_csv(request) || !records_count(records) || have_field(request, records))
+		return CUTTLE_OK;
+	if (request->schema)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: no line is a JSON object; is it CSV? Name it .csv or give "
+		               "--input-format csv",
+		               file_shown(request->path));
 	return io_fail(error, CUTTLE_INPUT,
-	               "%s: no record has a field %.128s: name it with %s; cuttle inspect shows "
-	               "which fields there are",
+	               "%s: no record has a field %.64s: name it with %s; cuttle inspect shows "
+	               "which fields there are; is it CSV? Name it .csv or give --input-format csv",
 	               file_shown(request->path), request->field, option);
 }
 
