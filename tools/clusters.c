@@ -90,7 +90,8 @@ static enum cuttle_status read_clustered(const struct clusters_values *values,
 	                                        .format = (enum records_format)values->format,
 	                                        .delimiter = values->delimiter,
 	                                        .limit = CENTRES_POINTS + 1};
-	return records_read(&request, records, error);
+	const enum cuttle_status status = records_read(&request, records, error);
+	return status ? status : records_need_field(&request, *records, "--text-field", error);
 }
 
 static enum cuttle_status store_clusters(const struct clusters_values *values,

@@ -342,6 +342,8 @@ static void print_report(const struct inspect_report *report) {
 			print_lines(report->records, (enum record_state)i);
 			printf("\n");
 		}
+	if (count && !report->fields->count)
+		printf("%-13sno line is a JSON object. Is it CSV? Then name it .csv\n", "");
 	if (report->missing)
 		printf("%-13sno record has a text in the field %s\n", "",
 		       report->values->request.text_field);

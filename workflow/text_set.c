@@ -53,8 +53,11 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 	                                        .limit = SIZE_MAX,
 	                                        .labels = labels,
 	                                        .label_count = TEXT_SET_LABELS};
-	const enum cuttle_status status = read_set(&request, false, set, error);
+	enum cuttle_status status = read_set(&request, false, set, error);
 	struct stat file;
+	if (!status)
+		status = records_need_field(&request, set->records,
+		                            "--text-field or --against-field", error);
 	// Receipts name an output by this hash. A pipe cannot be read twice.
 	if (!status && stat(path, &file) == 0 && S_ISREG(file.st_mode))
 		return hash_file(path, set->sha256, error);

@@ -15,11 +15,11 @@ enum jsonline_fault {
 };
 
 enum jsonline_fault jsonline_fault(const char *line, size_t size);
-/* Appends the line as jansson takes it. JSON sets numbers no limit, so one that no double holds, such
- * as 1e400, becomes null, and a whole one beyond 64 bits the real number that it is.
+/* Appends the line as jansson takes it. JSON sets numbers no limit, so one that no double holds,
+ * such as 1e400, becomes null, and a whole one beyond 64 bits the real number that it is.
  *
- * With `words` the copy is for ids and labels, each of which is read whatever stands beside it. Then
- * such a whole number is the string of its digits: 18446744073709551615 becomes
+ * With `words` the copy is for ids and labels, each of which is read whatever stands beside it.
+ * Then such a whole number is the string of its digits: 18446744073709551615 becomes
  * "18446744073709551615". NaN, Infinity and a string with a fault in it (bytes that are not UTF-8,
  * half a pair, a control character, an unknown escape) become null, and a name with one becomes "".
  * A line that is no JSON for another reason stays so. It is then up to 5 / 4 times as long.

@@ -356,7 +356,7 @@ static enum cuttle_status parse_line(struct span_line *line, const char *bytes, 
 	                           ? "it is not a JSON object (of one over several lines, "
 	                             "jq -c . FILE makes one line)"
 	                           : "it is not a JSON object (of a list, jq -c '.[]' FILE makes "
-	                             "lines)");
+	                             "lines; a CSV file, which tag reads, is named .csv)");
 }
 
 /* Lays the ruler over the text and reads the spans with it. */

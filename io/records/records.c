@@ -143,8 +143,8 @@ static bool keep_label(struct records *records, struct span *span, const json_t 
 	if (json_is_real(label)) return keep_number(records, span, json_real_value(label));
 	if (!json_is_integer(label)) return true;
 	char digits[32];
-	const int size = snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT,
-	                          json_integer_value(label));
+	const int size =
+	    snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(label));
 	const bool kept = keep_bytes(records, span, digits, (size_t)size);
 	sodium_memzero(digits, sizeof digits);
 	return kept;
@@ -190,8 +190,10 @@ static void tell_fields(const struct records_request *request, json_t *root) {
 	    request->on_field(request->user, name, strlen(name), json_string_length(value));
 }
 
-/* Parses a line as jsonline_mend writes it, from which jansson's blocks stand in `room` after it. */
-static json_t *parse_mended_record(struct records *records, const char *line, size_t size, bool words) {
+/* Parses a line as jsonline_mend writes it, from which jansson's blocks stand in `room` after it.
+ */
+static json_t *parse_mended_record(struct records *records, const char *line, size_t size,
+                                   bool words) {
 	enum { APART = 64 };
 	struct arena *room = &records->room;
 	room->used = 0;
@@ -670,15 +672,16 @@ enum cuttle_status records_need_field(const struct records_request *request,
                                       struct cuttle_error *error) {
 	if (records_are_csv(request) || !records_count(records) || have_field(request, records))
 		return CUTTLE_OK;
+	const char *const csv =
+	    strcmp(request->path, "-") ? "name it .csv" : "give --input-format csv";
 	if (request->schema)
 		return io_fail(error, CUTTLE_INPUT,
-		               "%s: no line is a JSON object; is it CSV? Name it .csv or give "
-		               "--input-format csv",
-		               file_shown(request->path));
+		               "%s: no line is a JSON object. Is it CSV? Then %s",
+		               file_shown(request->path), csv);
 	return io_fail(error, CUTTLE_INPUT,
 	               "%s: no record has a field %.64s: name it with %s; cuttle inspect shows "
-	               "which fields there are; is it CSV? Name it .csv or give --input-format csv",
-	               file_shown(request->path), request->field, option);
+	               "which fields there are. Is it CSV? Then %s",
+	               file_shown(request->path), request->field, option, csv);
 }
 
 const char *records_id(const struct records *records, size_t index, size_t *size) {

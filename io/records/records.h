@@ -102,17 +102,21 @@ enum record_state records_state(const struct records *records, size_t index);
 const char *records_state_words(enum record_state state);
 /* The line on which a record's broken quote opens, from 1; 0 = it has none. Private, too. */
 size_t records_fault_line(const struct records *records, size_t index);
-/* OK, or why records that were read by this request may not be charged: no one has the text's
- * field, whatever would be in it. Of many records that is a fact of form, which dp/PRIVACY.md
- * declares public. A CSV file tells it by its header, so records_read does. `option` names the
- * field. INPUT. */
+/* OK, or why records that were read by this request may not be charged: none of them has the text's
+ * field, whatever is in it, or, with a schema, none is a JSON object. Of many records that is a
+ * fact of form, which dp/PRIVACY.md declares public. A CSV file tells it by its header, so
+ * records_read does. `option` names the field. INPUT. */
 enum cuttle_status records_need_field(const struct records_request *request,
                                       const struct records *records, const char *option,
                                       struct cuttle_error *error);
-/* The id as JSON (a string or an integer), or NULL when the record has none. */
+/* The id as JSON (a string or an integer), or NULL when the record has none. An integer that 64
+ * bits do not hold is the string of its digits. Like a label it is what its own member or cell
+ * says, and it is there where the record is null, as far as the line is JSON or the row has its
+ * quotes. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
-/* The record's value of one of the request's labels, or NULL. A string is given as it is, a number
- * in digits (5 and 5.0 are both "5"), and true as "true". */
+/* The record's value of one of the request's labels, or NULL. A string is given as it is, a whole
+ * number in its digits, however many, another number in up to 15 (5 and 5.0 are both "5"), and true
+ * as "true". */
 const char *records_label(const struct records *records, size_t index, size_t label, size_t *size);
 
 #endif

@@ -178,7 +178,8 @@ for way in 'no json' '{"text":"\\n"}' '{"text":7}'; do
 	same w.out.receipt.json w1.json "one null record and another, receipt"
 	rm w.out.*
 done
-sed 's/.*/no json/' recs.jsonl >w.jsonl
+# Where no line is an object the run is refused, so one is.
+sed '1s/.*/{"text":null}/;2,$s/.*/no json/' recs.jsonl >w.jsonl
 exits 0 evolve -n 12 --seed 3 -i w.jsonl -e 3 -N 6 --variations 3 --generations 3 --insecure-seed 9 --progress json -o w.out.jsonl
 same <(sed 's/"seconds[^,}]*//g; s/"[a-z_]*per_second[^,}]*//g' err) w1.err "records without any text"
 

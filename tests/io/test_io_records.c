@@ -183,25 +183,40 @@ static void many_broken_quotes(void **state) {
 	free(bytes);
 }
 
-/* 7 and "7" are one owner, however a system writes it; as a mere id each is what it was. */
+/* 7 and "7" are one owner, however a system writes it; as a mere id each is what it was. A whole
+ * number has as many digits as it likes. */
 static void owners(void **state) {
 	(void)state;
 	static const char text[] = "{\"id\":7}\n{\"id\":7.0}\n{\"id\":\"7\"}\n{\"id\":-0.0}\n{"
 	                           "\"id\":9223372036854775807}\n"
 	                           "{\"id\":7,\"n\":99999999999999999999999}\n{\"id\":\"07\"}\n{"
 	                           "\"id\":1.5}\n{\"id\":1e15}\n{\"id\":true}\n";
-	static const char *const wanted[] = {
-	    "#7#7#\"7\"#0#9223372036854775807#7#\"07\"#~#~#~",
-	    "#\"7\"#\"7\"#\"7\"#\"0\"#\"9223372036854775807\"#\"7\"#\"07\"#~#~#~",
+	static const char large[] =
+	    "{\"id\":9223372036854775808}\n{\"n\":NaN,\"id\":-9223372036854775808}\n"
+	    "{\"id\":-9223372036854775809,\"n\":\"\xff\"}\n{\"id\":18446744073709551615}\n"
+	    "{\"id\":\"18446744073709551615\"}\n{\"id\":123456789012345678901234567890}\n"
+	    "{\"id\":9007199254740993,\"n\":1e400}\n{\"id\":1e400}\n"
+	    "{\"id\":18446744073709551615.0}\n{\"id\":\"n\xff\"}\n"
+	    "{\"id\":018446744073709551615}\n{18446744073709551615:1,\"id\":1}\n";
+	static const char *const wanted[2][2] = {
+	    {"#7#7#\"7\"#0#9223372036854775807#7#\"07\"#~#~#~",
+	     "#\"7\"#\"7\"#\"7\"#\"0\"#\"9223372036854775807\"#\"7\"#\"07\"#~#~#~"},
+	    {"#\"9223372036854775808\"#-9223372036854775808#\"-9223372036854775809\"#"
+	     "\"18446744073709551615\"#\"18446744073709551615\"#"
+	     "\"123456789012345678901234567890\"#9007199254740993#~#~#~#~#~",
+	     "#\"9223372036854775808\"#\"-9223372036854775808\"#\"-9223372036854775809\"#"
+	     "\"18446744073709551615\"#\"18446744073709551615\"#"
+	     "\"123456789012345678901234567890\"#\"9007199254740993\"#~#~#~#~#~"},
 	};
-	for (int owner = 0; owner < 2; owner++) {
-		char shown[256] = "";
+	for (int owner = 0; owner < 4; owner++) {
+		char shown[512] = "";
+		const char *const bytes = owner < 2 ? text : large;
 		struct records *records;
-		write_bytes("a.jsonl", text, strlen(text));
+		write_bytes("a.jsonl", bytes, strlen(bytes));
 		const struct records_request request = {.path = path,
 		                                        .field = "text",
 		                                        .id_field = "id",
-		                                        .id_is_owner = owner,
+		                                        .id_is_owner = owner % 2,
 		                                        .limit = SIZE_MAX,
 		                                        .most = 64};
 		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
@@ -211,7 +226,39 @@ static void owners(void **state) {
 			used += (size_t)snprintf(shown + used, sizeof shown - used, "#%.*s",
 			                         id ? (int)size : 1, id ? id : "~");
 		}
-		assert_string_equal(shown, wanted[owner]);
+		assert_string_equal(shown, wanted[owner / 2][owner % 2]);
+		records_free(&records);
+	}
+}
+
+/* A whole number that is a label is its digits, however many. */
+static void large_labels(void **state) {
+	(void)state;
+	static const char *const fields[] = {"id"};
+	static const char *const files[] = {
+	    "{\"id\":1234567890123456789}\n{\"id\":18446744073709551615,\"n\":NaN}\n"
+	    "{\"id\":-123456789012345678901234567890}\n{\"id\":1e15}\n{\"id\":\"n\xff\"}\n",
+	    "text,id\na,1234567890123456789\n\xff,18446744073709551615\n"
+	    "a,-123456789012345678901234567890\na,1e+15\na,n\xff\n"};
+	static const char *const wanted[] = {"1234567890123456789", "18446744073709551615",
+	                                     "-123456789012345678901234567890", "1e+15", NULL};
+	for (int csv = 0; csv < 2; csv++) {
+		struct records *records;
+		write_bytes(csv ? "a.csv" : "a.jsonl", files[csv], strlen(files[csv]));
+		const struct records_request request = {.path = path,
+		                                        .field = "text",
+		                                        .limit = SIZE_MAX,
+		                                        .labels = fields,
+		                                        .label_count = 1};
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		for (size_t i = 0; i < 5; i++) {
+			size_t size;
+			const char *label = records_label(records, i, 0, &size);
+			assert_int_equal(label != NULL, wanted[i] != NULL);
+			if (!label) continue;
+			assert_int_equal(size, strlen(wanted[i]));
+			assert_memory_equal(label, wanted[i], size);
+		}
 		records_free(&records);
 	}
 }
@@ -552,7 +599,8 @@ static void read_as_generate(int kind) {
 	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
 	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
 	                {"{\"text\":\"", "0123456789", "\"}", 2000000},
-	                {"{\"text\":\"a\",\"n\":1e400,\"other\":\"", "0123456789", "\"}", 1600000}},
+	                {"{\"text\":\"a\",\"n\":1e400,\"other\":\"", "0123456789", "\"}", 1600000},
+	                {"{\"text\":\"a\",\"other\":[", "NaN,", "0]}", 4000000}},
 	               {{"2,a,", "0123456789", "", 1600000},
 	                {"2,", "0123456789", ",text", 1600000},
 	                {"", "0123456789", ",a,text", 1600000},
@@ -854,6 +902,51 @@ static void delimiters(void **state) {
 	}
 }
 
+/* A run that would read nothing is refused: one bit is told, whether some record has the field, or,
+ * with a schema, is an object. */
+static void files_without_records(void **state) {
+	(void)state;
+	static const char shape[] = "{\"type\":\"object\",\"properties\":{\"text\":"
+	                            "{\"type\":\"string\"}},\"required\":[\"text\"]}";
+	static const struct {
+		const char *name, *bytes;
+		bool plain, schema; /* whether it is refused without a schema, and with one */
+	} tries[] = {
+	    {"a.jsonl", "text,kind\na,b\nc,d\n", true, true},
+	    {"a.jsonl", "text,kind\ncaf\xe9,b\nc,d\n", true, true},
+	    {"a.jsonl", "\n\n", true, true},
+	    {"a.jsonl", "[{\"text\":\"a\"}]\n\"text\"\n7\n", true, true},
+	    {"a.jsonl", "{\"text\":NaN}\n{\"text\":\"\\ud800\"}\n{\"text\":\"\xff\"}\n", true,
+	     true},
+	    {"a.jsonl", "{}\n{\"note\":\"a\"}\n\xff\n", true, false},
+	    {"a.jsonl", "text,kind\n{\"text\":7}\n", false, false},
+	    {"a.jsonl", "a\n\n{\"text\":\"\"}\n", false, false},
+	    {"a.jsonl", "{\"text\":null,\"n\":1e400}\n", false, false},
+	    {"a.jsonl", "", false, false},
+	    {"a.csv", "text,kind\n\xff,a\n\n", false, false},
+	};
+	struct schema *schema;
+	struct cuttle_error error;
+	assert_int_equal(schema_read(shape, sizeof shape - 1, &schema, NULL), CUTTLE_OK);
+	for (size_t i = 0; i < 2 * sizeof tries / sizeof *tries; i++) {
+		const bool with = i % 2;
+		struct records *records;
+		write_bytes(tries[i / 2].name, tries[i / 2].bytes, strlen(tries[i / 2].bytes));
+		const struct records_request request = {.path = path,
+		                                        .field = "text",
+		                                        .schema = with ? schema : NULL,
+		                                        .limit = SIZE_MAX};
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		const bool refused = with ? tries[i / 2].schema : tries[i / 2].plain;
+		assert_int_equal(records_need_field(&request, records, "--x", &error),
+		                 refused ? CUTTLE_INPUT : CUTTLE_OK);
+		if (refused)
+			assert_non_null(strstr(error.message, ". Is it CSV? Then name it .csv"));
+		records_free(&records);
+	}
+	schema_free(schema);
+}
+
 /* What each record of a file is, and which members or columns there are, for the owner. */
 static void note_field(void *user, const char *name, size_t name_size, size_t text_size) {
 	char *noted = user;
@@ -927,6 +1020,8 @@ int main(void) {
 	    cmocka_unit_test(nothing_is_said),
 	    cmocka_unit_test(owners),
 	    cmocka_unit_test(labels),
+	    cmocka_unit_test(large_labels),
+	    cmocka_unit_test(files_without_records),
 	    cmocka_unit_test(nul_bytes_are_kept),
 	    cmocka_unit_test(enormous_lines),
 	    cmocka_unit_test(cut_texts),

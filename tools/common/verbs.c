@@ -327,6 +327,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	if (!code) code = open_verb_model(verb, &values->open, values->hashed, &opened);
 	if (code) return code;
 	enum cuttle_status status = records_read(&request, &records, &error);
+	if (!status) status = records_need_field(&request, records, "--text-field", &error);
 	if (!status) status = sink_open(&sink, values->output, &error);
 	if (!status) {
 		status = lines(user, &opened, records, &sink, &error);

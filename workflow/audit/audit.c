@@ -512,8 +512,16 @@ static enum cuttle_status read_audit_files(struct audit_state *s) {
 	const struct records_request texts = {
 	    .path = r->texts, .field = r->output_field, .limit = SIZE_MAX};
 	enum cuttle_status status = CUTTLE_OK;
-	if (r->run.common.input) status = records_read(&others, &s->others, s->error);
-	if (!status && r->texts) status = records_read(&texts, &s->texts, s->error);
+	if (r->run.common.input) {
+		status = records_read(&others, &s->others, s->error);
+		if (!status)
+			status = records_need_field(&others, s->others, "--text-field", s->error);
+	}
+	if (!status && r->texts) {
+		status = records_read(&texts, &s->texts, s->error);
+		if (!status)
+			status = records_need_field(&texts, s->texts, "--output-field", s->error);
+	}
 	if (!status && s->others && r->run.common.lock) records_lock(s->others);
 	if (!status &&
 	    ((s->others && !records_count(s->others)) || (s->texts && !records_count(s->texts))))

@@ -62,6 +62,9 @@ enum cuttle_status holdout_read(const char *path, const char *field, bool lock,
 	*words = (struct holdout_words){0};
 	const struct records_request wanted = {.path = path, .field = field, .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&wanted, &records, error);
+	if (!status)
+		status =
+		    records_need_field(&wanted, records, "--text-field or --output-field", error);
 	if (!status && lock) records_lock(records);
 	if (!status && !take_words(records, lock, words))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");

@@ -62,6 +62,9 @@ enum cuttle_status recitation_read(const struct cuttle_model *model, const char 
 	*made = (struct recitation){0};
 	const struct records_request wanted = {.path = path, .field = field, .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&wanted, &records, error);
+	if (!status)
+		status =
+		    records_need_field(&wanted, records, "--text-field or --output-field", error);
 	if (!status && lock) records_lock(records);
 	if (!status && !take_recited(model, records, lock, made))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");

@@ -135,7 +135,11 @@ enum cuttle_status field_set_read(const char *path, const struct schema *schema,
 	struct stat file;
 	*set = (struct field_set){.path = path};
 	enum cuttle_status status = records_read(&request, &records, error);
-	if (status) return status;
+	if (!status) status = records_need_field(&request, records, NULL, error);
+	if (status) {
+		records_free(&records);
+		return status;
+	}
 	if (lock) records_lock(records);
 	set->records = records_count(records);
 	// A record is an object and has no note of its own.
