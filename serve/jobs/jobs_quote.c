@@ -55,8 +55,9 @@ static bool refuse_quote(const struct jobs *jobs, const struct spec *spec,
 		// The command's line may name a record; a client is told the rule alone.
 		if (uploaded)
 			return jobs_refuse(fault, 422, "invalid_input", "references",
-			                   "the references will not do: too few, or not in the "
-			                   "form that was announced");
+			                   "the references will not do: too few, without the "
+			                   "text's field, or not in the form that was announced, "
+			                   "which is JSONL unless references.format is csv");
 		return jobs_refuse(fault, 400, "invalid_value", "plan", "%s",
 		                   strip_line(jobs, spec, result->said));
 	case CUTTLE_NOMEM:

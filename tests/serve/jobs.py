@@ -231,6 +231,9 @@ def case_whole():
     told = server.json('PUT', f'/v1/jobs/{bad}/references', 422, records(11))
     check(told['error']['code'] == 'invalid_input' and not re.search(r'\d', told['error']['message']), f'{told}')
     check(os.listdir(RUN) == [], 'refused references were kept')
+    # A table that was not announced would be read as nothing, and paid for.
+    told = server.json('PUT', f'/v1/jobs/{bad}/references', 422, b'text,ward\n' + 12 * b'a note,A\n')
+    check('references.format is csv' in told['error']['message'] and os.listdir(RUN) == [], f'{told}')
     server.json('POST', f'/v1/jobs/{bad}/cancel', 202)
     server.json('DELETE', f'/v1/jobs/{bad}', 204)
     server.error('GET', f'/v1/jobs/{bad}', 404, 'not_found')
