@@ -14,6 +14,7 @@ exits 0 ledger init --ledger l --dataset d --epsilon-limit 90 --delta 1e-6
 ledger=(--ledger l --dataset d)
 generate=(generate -B 1 -N 2 -n 4 -e 3 "${ledger[@]}" -o x.jsonl)
 wards=(--category-field ward --categories 1,2)
+touch before after
 ls -A >before
 
 # stops ARGUMENT...: with exit code 4 and one line besides a stamp, which tells what a table is called.
