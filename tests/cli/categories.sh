@@ -150,4 +150,33 @@ refused 2 "${run[@]}" -i refs.jsonl -B 4 -N 2 --category-field kind --categories
 refused 2 "${run[@]}" -i - -B 4 -N 2 --category-field kind --categories sea -e 3 -o x.jsonl <refs.jsonl
 refused 2 "${run[@]}" -i refs.jsonl -B 4 -N 2 -e 3 --category-public -o x.jsonl
 compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
+
+# ---- whatever a text is, its record keeps its category --------------------------------------------
+# Categories have as many records as their texts read, so that one which moves is one too few.
+floors=(--category-field floor --categories 1,2 --category-public)
+echo '{"type":"object","properties":{"note":{"type":"string","maxLength":40},"floor":{"enum":[1,2]}},"required":["note","floor"]}' >floor.json
+for form in csv jsonl; do
+	for i in 1 2 3 4 5 6 7 8; do
+		[ $form = jsonl ] || echo "note $i,$((1 + i % 2)).0"
+		[ $form = csv ] || echo "{\"note\":\"note $i\",\"floor\":$((1 + i % 2)).0}"
+	done >rows
+	odds=($'n\xe9' '' 'null')
+	[ $form = csv ] || odds+=('n\\\\ud83d' $'tab\there')
+	rm -f first.out first.bias
+	for odd in "${odds[@]}"; do
+		{
+			[ $form = jsonl ] || echo note,floor
+			LC_ALL=C sed "4s/note 4/$odd/" rows
+		} >odd.$form
+		exits 0 generate -i odd.$form -o odd.out.jsonl --schema floor.json -B 2 -N 4 -n 6 --clip .00025 -k 1 --lots off -q "${floors[@]}"
+		[ -e first.out ] || cp odd.out.jsonl first.out
+		same odd.out.jsonl first.out "$form: a text of another category for one record, '$odd'"
+		exits 0 learn -i odd.$form -o odd.bias --schema floor.json --tokens 6 -e 3 -q "${floors[@]}"
+		grep -o '"records":[0-9]*' odd.bias odd.bias.receipt.json >told
+		[ -e first.bias ] || cp told first.bias
+		same told first.bias "$form: records of categories, '$odd'"
+		rm odd.*
+	done
+	[ -s first.bias ] || fail "no numbers of records"
+done
 exit 0
