@@ -161,7 +161,7 @@ for form in csv jsonl; do
 		[ $form = csv ] || echo "{\"note\":\"note $i\",\"floor\":$((1 + i % 2)).0}"
 	done >rows
 	odds=($'n\xe9' '' 'null')
-	[ $form = csv ] || odds+=('n\\\\ud83d' $'tab\there')
+	[ $form = csv ] || odds+=('n\\ud83d' $'tab\there')
 	rm -f first.out first.bias
 	for odd in "${odds[@]}"; do
 		{
