@@ -29,6 +29,13 @@ exits 0 tag -i docs.jsonl --offsets bytes
 says out '"start":14,"end":23,"entity_type":"EMAIL_ADDRESS"'
 exits 0 tag -i tagged.jsonl --tagger none --spans-field spans --offsets utf16
 says out '"start":13,"end":22,"entity_type":"EMAIL_ADDRESS"'
+# An id of more than 64 bits is the text of its digits, and no other number has a part in it.
+printf '%s\n' '{"id":18446744073709551615,"text":"a","n":1e400}' '{"n":[-9223372036854775809],"id":-9223372036854775809,"text":"b"}' \
+	'{"id":7,"text":"c","n":99999999999999999999}' >large.jsonl
+exits 0 tag -i large.jsonl
+printf '%s\n' '{"id":"18446744073709551615","text":"a","spans":[]}' '{"id":"-9223372036854775809","text":"b","spans":[]}' '{"id":7,"text":"c","spans":[]}' >wanted.large
+same out wanted.large "large ids"
+refused 4 tag -i <(echo '{"text":18446744073709551615}')
 printf '%s\n' 'LI' 'zoë' $'x.org\tHOST' >names
 exits 0 tag -i docs.jsonl --names names --tagger none
 says out '"spans":\[\{"start":4,"end":7,"entity_type":"PERSON"\},\{"start":17,"end":22,"entity_type":"HOST"\}\]'
