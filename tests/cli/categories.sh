@@ -153,7 +153,7 @@ compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
 
 # ---- whatever a text is, its record keeps its category --------------------------------------------
 # Categories have as many records as their texts read, so that one which moves is one too few.
-floors=(--category-field floor --categories 1,2 --category-public)
+floors=(--category-field floor --categories "1,2" --category-public)
 echo '{"type":"object","properties":{"note":{"type":"string","maxLength":40},"floor":{"enum":[1,2]}},"required":["note","floor"]}' >floor.json
 for form in csv jsonl; do
 	for i in 1 2 3 4 5 6 7 8; do

@@ -13,7 +13,7 @@ exits 0 words --vectors glove.txt --format glove -o w.cw
 exits 0 ledger init --ledger l --dataset d --epsilon-limit 90 --delta 1e-6
 ledger=(--ledger l --dataset d)
 generate=(generate -B 1 -N 2 -n 4 -e 3 "${ledger[@]}" -o x.jsonl)
-wards=(--category-field ward --categories 1,2)
+wards=(--category-field ward --categories "1,2")
 touch before after
 ls -A >before
 
@@ -52,6 +52,10 @@ stops clusters -i table.jsonl -o x.clusters --clusters 2
 stops audit overlap --texts real.jsonl -i table.jsonl --held-out real.jsonl --private
 stops audit overlap --texts table.jsonl -i real.jsonl --held-out real.jsonl --private
 stops audit holdout --texts real.jsonl -i real.jsonl --held-out table.jsonl --private
+stops audit invariant -i table.jsonl --private -B 1 -n 4 -e 3
+stops shard open -i table.jsonl -o x --shards 2 -B 1 -N 2 -n 4 -e 3 "${ledger[@]}"
+infer=(infer --words w.cw -i table.jsonl -k 2 --remote-model far --remote-tokens 6 -n 6 --endpoint http://127.0.0.1:9/v1 -o x.jsonl)
+"$CUTTLE" "${infer[@]}" 2>&1 | grep -q 'without libcurl' || stops "${infer[@]}"
 ls -A >after
 same after before "a refused command left something"
 exits 0 ledger show "${ledger[@]}"
