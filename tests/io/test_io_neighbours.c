@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that no cell decides how another one is read. In each pair of files one cell of one record
 // differs. It fails if another record's text, owner, category or place differs too, or the record's
-// own owner, category or place, wherever the row can be parsed at all.
+// own owner, category or place, wherever the row can be parsed at all. It fails, too, if a long
+// number loses digits as a label, or if a file of which nothing is read is taken.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -296,6 +297,89 @@ static void no_cell_moves_another(void **state) {
 	schema_free(schema);
 }
 
+static void write_bytes(const char *name, const char *content) {
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	(void)unlink(path);
+	files_put(path, content, strlen(content));
+}
+
+/* A whole number that is a label is its digits, however many. */
+static void large_labels(void **state) {
+	(void)state;
+	static const char *const fields[] = {"id"};
+	static const char *const files[] = {
+	    "{\"id\":1234567890123456789}\n{\"id\":18446744073709551615,\"n\":NaN}\n"
+	    "{\"id\":-123456789012345678901234567890}\n{\"id\":1e15}\n{\"id\":\"n\xff\"}\n",
+	    "text,id\na,1234567890123456789\n\xff,18446744073709551615\n"
+	    "a,-123456789012345678901234567890\na,1e+15\na,n\xff\n"};
+	static const char *const wanted[] = {"1234567890123456789", "18446744073709551615",
+	                                     "-123456789012345678901234567890", "1e+15", NULL};
+	for (int csv = 0; csv < 2; csv++) {
+		struct records *records;
+		write_bytes(csv ? "a.csv" : "a.jsonl", files[csv]);
+		const struct records_request request = {.path = path,
+		                                        .field = "text",
+		                                        .limit = SIZE_MAX,
+		                                        .labels = fields,
+		                                        .label_count = 1};
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		for (size_t i = 0; i < 5; i++) {
+			size_t size;
+			const char *label = records_label(records, i, 0, &size);
+			assert_int_equal(label != NULL, wanted[i] != NULL);
+			if (!label) continue;
+			assert_int_equal(size, strlen(wanted[i]));
+			assert_memory_equal(label, wanted[i], size);
+		}
+		records_free(&records);
+	}
+}
+
+/* A run that would read nothing is refused: one bit is told, whether some record has the field, or,
+ * with a schema, is an object. */
+static void files_without_records(void **state) {
+	(void)state;
+	static const char shape[] = "{\"type\":\"object\",\"properties\":{\"text\":"
+	                            "{\"type\":\"string\"}},\"required\":[\"text\"]}";
+	static const struct {
+		const char *name, *content;
+		bool plain, schema; /* whether it is refused without a schema, and with one */
+	} tries[] = {
+	    {"a.jsonl", "text,kind\na,b\nc,d\n", true, true},
+	    {"a.jsonl", "text,kind\ncaf\xe9,b\nc,d\n", true, true},
+	    {"a.jsonl", "\n\n", true, true},
+	    {"a.jsonl", "[{\"text\":\"a\"}]\n\"text\"\n7\n", true, true},
+	    {"a.jsonl", "{\"text\":NaN}\n{\"text\":\"\\ud800\"}\n{\"text\":\"\xff\"}\n", true,
+	     true},
+	    {"a.jsonl", "{}\n{\"note\":\"a\"}\n\xff\n", true, false},
+	    {"a.jsonl", "text,kind\n{\"text\":7}\n", false, false},
+	    {"a.jsonl", "a\n\n{\"text\":\"\"}\n", false, false},
+	    {"a.jsonl", "{\"text\":null,\"n\":1e400}\n", false, false},
+	    {"a.jsonl", "", false, false},
+	    {"a.csv", "text,kind\n\xff,a\n\n", false, false},
+	};
+	struct schema *schema;
+	struct cuttle_error error;
+	assert_int_equal(schema_read(shape, sizeof shape - 1, &schema, NULL), CUTTLE_OK);
+	for (size_t i = 0; i < 2 * sizeof tries / sizeof *tries; i++) {
+		const bool with = i % 2;
+		struct records *records;
+		write_bytes(tries[i / 2].name, tries[i / 2].content);
+		const struct records_request request = {.path = path,
+		                                        .field = "text",
+		                                        .schema = with ? schema : NULL,
+		                                        .limit = SIZE_MAX};
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		const bool refused = with ? tries[i / 2].schema : tries[i / 2].plain;
+		assert_int_equal(records_need_field(&request, records, "--x", &error),
+		                 refused ? CUTTLE_INPUT : CUTTLE_OK);
+		if (refused)
+			assert_non_null(strstr(error.message, ". Is it CSV? Then name it .csv"));
+		records_free(&records);
+	}
+	schema_free(schema);
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	return mkdtemp(folder) ? 0 : -1;
@@ -307,6 +391,8 @@ static int remove_folder(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(no_cell_moves_another)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(no_cell_moves_another),
+	                                   cmocka_unit_test(large_labels),
+	                                   cmocka_unit_test(files_without_records)};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

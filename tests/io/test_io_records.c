@@ -231,38 +231,6 @@ static void owners(void **state) {
 	}
 }
 
-/* A whole number that is a label is its digits, however many. */
-static void large_labels(void **state) {
-	(void)state;
-	static const char *const fields[] = {"id"};
-	static const char *const files[] = {
-	    "{\"id\":1234567890123456789}\n{\"id\":18446744073709551615,\"n\":NaN}\n"
-	    "{\"id\":-123456789012345678901234567890}\n{\"id\":1e15}\n{\"id\":\"n\xff\"}\n",
-	    "text,id\na,1234567890123456789\n\xff,18446744073709551615\n"
-	    "a,-123456789012345678901234567890\na,1e+15\na,n\xff\n"};
-	static const char *const wanted[] = {"1234567890123456789", "18446744073709551615",
-	                                     "-123456789012345678901234567890", "1e+15", NULL};
-	for (int csv = 0; csv < 2; csv++) {
-		struct records *records;
-		write_bytes(csv ? "a.csv" : "a.jsonl", files[csv], strlen(files[csv]));
-		const struct records_request request = {.path = path,
-		                                        .field = "text",
-		                                        .limit = SIZE_MAX,
-		                                        .labels = fields,
-		                                        .label_count = 1};
-		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
-		for (size_t i = 0; i < 5; i++) {
-			size_t size;
-			const char *label = records_label(records, i, 0, &size);
-			assert_int_equal(label != NULL, wanted[i] != NULL);
-			if (!label) continue;
-			assert_int_equal(size, strlen(wanted[i]));
-			assert_memory_equal(label, wanted[i], size);
-		}
-		records_free(&records);
-	}
-}
-
 /* Labels in plain words, and ids, are what they are whatever else the record holds. */
 static void labels(void **state) {
 	(void)state;
@@ -902,51 +870,6 @@ static void delimiters(void **state) {
 	}
 }
 
-/* A run that would read nothing is refused: one bit is told, whether some record has the field, or,
- * with a schema, is an object. */
-static void files_without_records(void **state) {
-	(void)state;
-	static const char shape[] = "{\"type\":\"object\",\"properties\":{\"text\":"
-	                            "{\"type\":\"string\"}},\"required\":[\"text\"]}";
-	static const struct {
-		const char *name, *bytes;
-		bool plain, schema; /* whether it is refused without a schema, and with one */
-	} tries[] = {
-	    {"a.jsonl", "text,kind\na,b\nc,d\n", true, true},
-	    {"a.jsonl", "text,kind\ncaf\xe9,b\nc,d\n", true, true},
-	    {"a.jsonl", "\n\n", true, true},
-	    {"a.jsonl", "[{\"text\":\"a\"}]\n\"text\"\n7\n", true, true},
-	    {"a.jsonl", "{\"text\":NaN}\n{\"text\":\"\\ud800\"}\n{\"text\":\"\xff\"}\n", true,
-	     true},
-	    {"a.jsonl", "{}\n{\"note\":\"a\"}\n\xff\n", true, false},
-	    {"a.jsonl", "text,kind\n{\"text\":7}\n", false, false},
-	    {"a.jsonl", "a\n\n{\"text\":\"\"}\n", false, false},
-	    {"a.jsonl", "{\"text\":null,\"n\":1e400}\n", false, false},
-	    {"a.jsonl", "", false, false},
-	    {"a.csv", "text,kind\n\xff,a\n\n", false, false},
-	};
-	struct schema *schema;
-	struct cuttle_error error;
-	assert_int_equal(schema_read(shape, sizeof shape - 1, &schema, NULL), CUTTLE_OK);
-	for (size_t i = 0; i < 2 * sizeof tries / sizeof *tries; i++) {
-		const bool with = i % 2;
-		struct records *records;
-		write_bytes(tries[i / 2].name, tries[i / 2].bytes, strlen(tries[i / 2].bytes));
-		const struct records_request request = {.path = path,
-		                                        .field = "text",
-		                                        .schema = with ? schema : NULL,
-		                                        .limit = SIZE_MAX};
-		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
-		const bool refused = with ? tries[i / 2].schema : tries[i / 2].plain;
-		assert_int_equal(records_need_field(&request, records, "--x", &error),
-		                 refused ? CUTTLE_INPUT : CUTTLE_OK);
-		if (refused)
-			assert_non_null(strstr(error.message, ". Is it CSV? Then name it .csv"));
-		records_free(&records);
-	}
-	schema_free(schema);
-}
-
 /* What each record of a file is, and which members or columns there are, for the owner. */
 static void note_field(void *user, const char *name, size_t name_size, size_t text_size) {
 	char *noted = user;
@@ -1020,8 +943,6 @@ int main(void) {
 	    cmocka_unit_test(nothing_is_said),
 	    cmocka_unit_test(owners),
 	    cmocka_unit_test(labels),
-	    cmocka_unit_test(large_labels),
-	    cmocka_unit_test(files_without_records),
 	    cmocka_unit_test(nul_bytes_are_kept),
 	    cmocka_unit_test(enormous_lines),
 	    cmocka_unit_test(cut_texts),
