@@ -354,8 +354,8 @@ static enum cuttle_status parse_line(struct span_line *line, const char *bytes, 
 	while (size && (*bytes == ' ' || *bytes == '\t')) bytes++, size--;
 	// The first line of a table is its header.
 	if (line->number == 1 && line->request->id_field && (!size || !strchr("[{", *bytes)))
-		return fail_line(line, "it is not a JSON object: of CSV, which tag reads, the "
-		                       "name ends in .csv");
+		return fail_line(line, "it is not a JSON object; cuttle tag reads CSV where "
+		                       "the name ends in .csv");
 	return fail_line(line, size && *bytes == '{'
 	                           ? "it is not a JSON object (of one over several lines, "
 	                             "jq -c . FILE makes one line)"

@@ -22,7 +22,7 @@ stops() {
 	exits 4 "$@"
 	[ ! -s out ] || fail "cuttle $*: output besides the error"
 	[ "$(grep -cv '^PRIVATE: ' err)" = 1 ] || fail "cuttle $*: not one line of error: $(cat err)"
-	says err 'table.jsonl: (no record has a field text: name it with |no line is a JSON object\. |line 1: it is not a JSON object: of CSV, which)'
+	says err 'table.jsonl: (no record has a field text: name it with |no line is a JSON object\. |line 1: it is not a JSON object; cuttle tag reads CSV where)'
 	says err '(Is it CSV\? Then name it|the name ends in) \.csv$'
 }
 stops "${generate[@]}" -i table.jsonl
