@@ -323,6 +323,53 @@ same <(answer_of parts.bias 1) <(answer_of all.bias 1) "the whole with categorie
 [ "$(answer_of parts.bias 4 | sort -u)" = 0 ] || fail "a category of no records says something"
 [ "$(sed -n '4s/.*"bias"://p' parts.bias)" = "$(sed -n '1s/.*"bias"://p' parts.bias)" ] || fail "a category of no records is not the whole"
 [ "$(sed -n '3s/.*"bias"://p' parts.bias)" != "$(sed -n '1s/.*"bias"://p' parts.bias)" ] || fail "a category is like the whole"
+# A category's line is what its own records alone would give, with the same noise: its null records count, in the sum, in "records" and in the
+# share. Its bias is the whole one, drawn to its own by n / (n + 300), n with nulls.
+line_of() { sed -nE "$2s/^(\{)(\"heading\":\"[^\"]*\",)?(.*),\"bias\":.*/\1\3/p" "$1"; }
+bias_of() { sed -n "$2s/.*\"bias\":\[\([^]]*\)\].*/\1/p" "$1" | tr , '\n'; }
+records_of() { sed -n 's/.*"records":\([0-9]*\).*/\1/p' "$1" | paste -sd' '; }
+sed -e '6s/"text":"[^"]*"/"text":""/' -e '9s/"text":"[^"]*"/"text":7/' -e '5s/"text":"[^"]*",//' wards.jsonl >nulled.jsonl
+[ "$(grep -c '"text":"[a-z]' nulled.jsonl)" = 57 ] || fail "not three nulls"
+sown=(learn --tokens 12 --texts 20 -e 100 -q)
+exits 0 "${sown[@]}" "${wards[@]}" -i nulled.jsonl -o nulled.bias --insecure-seed 9
+[ "$(records_of nulled.bias)" = "60 40 20 0" ] || fail "null records are not counted: $(records_of nulled.bias)"
+line=2
+for ward in ears eyes; do
+	grep "\"ward\":\"$ward\"" nulled.jsonl >own.jsonl
+	exits 0 "${sown[@]}" -i own.jsonl -o $ward.own --insecure-seed $((7 + line))
+	[ "$(line_of nulled.bias $line)" = "$(line_of $ward.own 1)" ] || fail "$ward: not what its records alone give: $(line_of nulled.bias $line | cut -c1-99)"
+	says $ward.own '"share":0\.[1-9]'
+	paste -d' ' <(bias_of nulled.bias $line) <(bias_of nulled.bias 1) <(bias_of $ward.own 1) |
+		awk -v n="$(wc -l <own.jsonl)" -v share="$(sed -n '1s/.*"share":\([^,]*\),.*/\1/p' $ward.own)" '
+		{ d = $2 + n / (n + 300) * ($3 - share * $2) - $1; if (d * d > 1e-18) wrong = 1 } END { exit wrong || NR != 64 }' ||
+		fail "$ward: not drawn to its own by n / (n + 300)"
+	line=$((line + 1))
+done
+# The noise of each sum is all of what epsilon asks for, 105.1955 squared: three categories of nulls, and then the same records as one sum.
+noise_is() { # noise_is NUMBERS: those of standard input; the seed, and so each of them, is always the same
+	awk -v count="$1" '{ sum += $1 * $1 } END { ratio = sum / NR / 105.1955 ^ 2; exit !(NR == count && ratio > 0.7 && ratio < 1.4) }'
+}
+for ward in ears eyes nose; do echo "{\"ward\":\"$ward\",\"text\":\"\"}"; done >nothing.jsonl
+exits 0 "${sown[@]}" -e 3 "${wards[@]}" -i nothing.jsonl -o nothing.bias --insecure-seed 1
+for line in 2 3 4; do answer_of nothing.bias $line; done >noise
+noise_is 192 <noise || fail "another noise of categories than epsilon asks for: $(paste -sd' ' noise)"
+for seed in 1 2 3; do
+	exits 0 "${sown[@]}" -e 3 -i nothing.jsonl -o - --insecure-seed $seed
+	answer_of out 1
+done >alone
+same alone noise "a category has other noise than a sum of all records"
+# A record that does not fit the schema, or cannot be read, keeps the category that its own cell says, and is a null there.
+echo '{"type":"object","properties":{"text":{"type":"string","maxLength":90},"ward":{"enum":["ears","eyes","nose"]}},"required":["text","ward"]}' >ward.json
+long=$(printf 'x%.0s' {1..91})
+sed -e "6s/\"text\":\"[^\"]*\"/\"text\":\"$long\"/" -e '9s/"text":"[^"]*"/"text":7/' -e '5s/"text":"[^"]*",//' wards.jsonl >misfit.jsonl
+printf 'text,ward\r\n' >misfit.csv
+sed -E 's/.*"text":"([^"]*)".*"ward":"([^"]*)".*/\1,\2\r/' wards.jsonl | sed -e "6s/.*,/$long,/" -e '9s/.*,/\xff,/' -e '5s/.*,/,/' >>misfit.csv
+sed -e 's/"who":"[^"]*",//' wards.jsonl >fit.jsonl
+for form in fit.jsonl misfit.jsonl misfit.csv; do
+	exits 0 "${sown[@]}" "${wards[@]}" --schema ward.json -i $form -o $form.bias --insecure-seed 9
+	[ "$(records_of $form.bias)" = "60 40 20 0" ] || fail "$form: a misfit has lost its category: $(records_of $form.bias)"
+done
+cmp -s fit.jsonl.bias misfit.jsonl.bias && fail "a misfit says what it said"
 # Texts of a category are drawn with its own bias: those of one alone are the same.
 exits 0 generate -B 0 --bias w.bias -N 6 -n 12 "${wards[@]}" -o wt.jsonl -q
 exits 0 receipt verify wt.receipt.json --output wt.jsonl --bias w.bias
