@@ -538,19 +538,35 @@ static size_t count_texts(const struct generate_watch *run) {
 	             : texts;
 }
 
+/* The counts with noise leave fewer texts than wanted. Which categories have none follows from
+ * these counts, which the receipt tells. */
+static void warn_fewer(const struct setup *setup) {
+	const struct receipt *receipt = &setup->receipt;
+	const struct categories *categories = &setup->categories;
+	const char *before = " No text is of ";
+	if (!receipt->histogram || !receipt->seats || receipt->texts >= receipt->histogram->texts)
+		return;
+	fprintf(stderr, "Warning: by %s have room for %zu of the %" PRIu32 " texts; %s.",
+	        receipt->unit.key ? "their noisy count the units"
+	                          : "their noisy counts the categories",
+	        receipt->texts, receipt->histogram->texts,
+	        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
+	for (size_t i = 0; !receipt->unit.key && i < categories->count; i++) {
+		if (categories->all[i].texts) continue;
+		fputs(before, stderr);
+		for (const char *at = categories->all[i].heading; *at; at++)
+			fputc(*at == '\n' ? ',' : *at, stderr);
+		before = "; ";
+	}
+	fputs(*before == ';' ? ".\n" : "\n", stderr);
+}
+
 static void on_begin(void *user, bool complete) {
 	struct generate_watch *run = user;
 	const struct generate_values *values = run->values;
 	if (values->shard) say_shard(values);
 	else generate_say(values, run->setup);
-	const struct receipt *receipt = &run->setup->receipt;
-	if (receipt->histogram && receipt->seats && !values->quiet &&
-	    receipt->texts < receipt->histogram->texts)
-		fprintf(stderr, "Warning: by %s have room for %zu of the %" PRIu32 " texts; %s.\n",
-		        receipt->unit.key ? "their noisy count the units"
-		                          : "their noisy counts the categories",
-		        receipt->texts, receipt->histogram->texts,
-		        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
+	if (!values->quiet) warn_fewer(run->setup);
 	if (watch_complete(values->request.common.output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
 	watch_begin(&run->watch, values->quiet, values->progress, count_texts(run), "references");

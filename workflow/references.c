@@ -96,6 +96,7 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 	                                .path = request->common.input,
 	                                .unit_key = request->common.unit_key,
 	                                .texts = receipt->texts,
+	                                .per_share = request->texts_per_share > 0,
 	                                .batch = receipt->guarantee.batch,
 	                                .shots = receipt->guarantee.shots,
 	                                .rho = setup->rho,

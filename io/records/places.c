@@ -13,30 +13,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MESSAGE = sizeof((struct cuttle_error *)NULL)->message };
+
 /* Records that a text needs. */
 static size_t count_each(const struct places_request *request) {
 	return (size_t)request->batch * request->shots;
 }
 
-/* `has`: the records that there are, of the category or of the file (NULL). */
+/* `has`: the records of the file. */
 static enum cuttle_status refuse_too_few(const struct places_request *request, size_t has,
-                                         const struct category *category,
                                          struct cuttle_error *error) {
-	const size_t texts = category ? category->texts : request->texts,
-	             each = count_each(request);
-	char which[160], product[64];
+	char product[64];
 	if (request->shots > 1)
-		(void)snprintf(product, sizeof product, "B x R = %zu x %u x %u", texts,
+		(void)snprintf(product, sizeof product, "B x R = %zu x %u x %u", request->texts,
 		               request->batch, request->shots);
-	else (void)snprintf(product, sizeof product, "B = %zu x %u", texts, request->batch);
-	(void)snprintf(which, sizeof which, "%s", category ? category->heading : "");
-	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
+	else
+		(void)snprintf(product, sizeof product, "B = %zu x %u", request->texts,
+		               request->batch);
 	return io_fail(error, CUTTLE_INPUT,
-	               "%.80s has %zu records%s%s, but %s x %s = %zu are needed; lower %s%s or -B",
-	               file_shown(request->path), has, category ? " of " : "", which,
-	               category ? "texts" : "N", product, texts * each,
-	               category ? "--num-per-category, -N" : "-N",
-	               request->shots > 1 ? ", --shots" : "");
+	               "%.80s has %zu records, but N x %s = %zu are needed; lower -N%s or -B",
+	               file_shown(request->path), has, product,
+	               request->texts * count_each(request), request->shots > 1 ? ", --shots" : "");
 }
 
 static void place_by_index(struct places *places) {
@@ -54,46 +51,93 @@ static size_t category_of_record(const struct records *records, const struct cat
 	return categories_find(categories, values, sizes);
 }
 
-/* Refuses categories that have too few records, all of them in one message. next and end as in
- * place_by_category. How many each has is public. */
-static enum cuttle_status refuse_short(const struct places_request *request, const size_t *next,
-                                       const size_t *end, struct cuttle_error *error) {
-	const struct categories *categories = request->categories;
-	const size_t each = count_each(request);
-	size_t shorts = 0, last = 0, used = 0, all = 0;
-	char list[160] = "";
+/* Categories that have fewer records than their texts need. */
+struct shortage {
+	const struct places_request *request;
+	size_t has[MOST_CATEGORIES]; /* records of each, at most as many as it needs */
+	size_t count;                /* of those that are short */
+};
+
+/* Joins the values of a category, or the names of the fields where it is NULL. */
+static void join_values(const struct categories *categories, const struct category *category,
+                        char *joined, size_t room) {
+	size_t used = 0;
+	*joined = 0;
+	for (size_t j = 0; j < categories->field_count && used < room; j++)
+		used += (size_t)snprintf(joined + used, room - used, "%s%s", j ? " / " : "",
+		                         category ? category->values[j] : categories->fields[j]);
+}
+
+/* Lists those that are short in whole entries, with what they have and need where `counted`, until
+ * there is no more room. Returns how many are left out. */
+static size_t list_shortage(const struct shortage *shortage, bool counted, char *list,
+                            size_t room) {
+	const struct categories *categories = shortage->request->categories;
+	size_t used = 0, listed = 0;
+	*list = 0;
 	for (size_t i = 0; i < categories->count; i++) {
 		const struct category *category = &categories->all[i];
-		const size_t has = next[i] + category->texts * each - end[i];
-		all += has;
-		if (next[i] == end[i]) continue;
-		last = i;
-		// What has no more room is left out at the end, in whole entries.
-		char entry[sizeof list];
-		const int size =
-		    snprintf(entry, sizeof entry, "%s%s %zu of %zu", shorts ? "; " : "",
-		             category->heading, has, category->texts * each);
-		shorts++;
-		if (size < 0 || used + (size_t)size >= sizeof list) continue;
-		memcpy(list + used, entry, (size_t)size + 1);
-		used += (size_t)size;
+		const size_t needs = category->texts * count_each(shortage->request);
+		char name[MESSAGE], entry[MESSAGE + 64], of[48] = "";
+		if (shortage->has[i] == needs) continue;
+		join_values(categories, category, name, sizeof name);
+		if (counted) (void)snprintf(of, sizeof of, " %zu of %zu", shortage->has[i], needs);
+		const size_t size =
+		    (size_t)snprintf(entry, sizeof entry, "%s%s%s", listed ? "; " : "", name, of);
+		if (used + size >= room) continue;
+		memcpy(list + used, entry, size + 1);
+		used += size;
+		listed++;
 	}
-	for (char *at = list; (at = strchr(at, '\n')); at++) *at = ',';
-	if (!shorts) return CUTTLE_OK;
-	if (!all)
+	return shortage->count - listed;
+}
+
+/* Names all that are short in one message: without their counts, where these have no room. How many
+ * records each has is public. */
+static enum cuttle_status refuse_shortage(const struct shortage *shortage,
+                                          struct cuttle_error *error) {
+	const struct places_request *request = shortage->request;
+	const struct categories *categories = request->categories;
+	char fields[64], head[128], tail[192], list[MESSAGE], more[64] = "";
+	join_values(categories, NULL, fields, sizeof fields);
+	const size_t before = (size_t)snprintf(
+	                 head, sizeof head, "%.40s: too few records in %zu of %zu categories of %s",
+	                 file_shown(request->path), shortage->count, categories->count, fields),
+	             behind = (size_t)snprintf(
+	                 tail, sizeof tail,
+	                 "; lower %s%s or -B. cuttle expand makes more of few texts, and cuttle "
+	                 "learn reads any number",
+	                 request->per_share ? "--num-per-category" : "-N",
+	                 request->shots > 1 ? ", --shots" : ""),
+	             room = MESSAGE - before - behind - sizeof " ()";
+	size_t left = list_shortage(shortage, true, list, room);
+	if (left) left = list_shortage(shortage, false, list, room);
+	if (left) {
+		left = list_shortage(shortage, false, list, room - sizeof more / 2);
+		(void)snprintf(more, sizeof more, "; %zu more: cuttle inspect", left);
+	}
+	return io_fail(error, CUTTLE_INPUT, "%s (%s%s)%s", head, list, more, tail);
+}
+
+/* Refuses categories that have too few records. next and end as in place_by_category. */
+static enum cuttle_status check_shortage(const struct places_request *request, const size_t *next,
+                                         const size_t *end, struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	struct shortage shortage = {.request = request};
+	bool any = false;
+	for (size_t i = 0; i < categories->count; i++) {
+		const size_t needs = categories->all[i].texts * count_each(request);
+		shortage.has[i] = next[i] + needs - end[i];
+		shortage.count += shortage.has[i] < needs;
+		any = any || shortage.has[i];
+	}
+	if (!shortage.count) return CUTTLE_OK;
+	if (!any)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%.80s: no record is in a declared category; cuttle inspect shows "
 		               "which there are in --category-field %.80s",
 		               file_shown(request->path), categories->fields[0]);
-	if (shorts == 1)
-		return refuse_too_few(request,
-		                      next[last] + categories->all[last].texts * each - end[last],
-		                      &categories->all[last], error);
-	return io_fail(error, CUTTLE_INPUT,
-	               "%.60s: %zu categories have too few records (%s); lower "
-	               "--num-per-category, -N%s or -B",
-	               file_shown(request->path), shorts, list,
-	               request->shots > 1 ? ", --shots" : "");
+	return refuse_shortage(&shortage, error);
 }
 
 static enum cuttle_status place_by_category(const struct places_request *request,
@@ -112,7 +156,7 @@ static enum cuttle_status place_by_category(const struct places_request *request
 		places->records[next[category]++] = i;
 		places->lines = i + 1;
 	}
-	return refuse_short(request, next, end, error);
+	return check_shortage(request, next, end, error);
 }
 
 /* Makes the places over the limit null, and drops them from units[count]. The units are sorted, and
@@ -228,7 +272,7 @@ enum cuttle_status places_make(const struct places_request *request, struct plac
 	// Counted first: there may be no memory for more places than there are records.
 	const size_t count = records_count(request->records);
 	if (!request->categories && count < places->count)
-		return refuse_too_few(request, count, NULL, error);
+		return refuse_too_few(request, count, error);
 	places->records = calloc(places->count, sizeof *places->records);
 	if (!places->records) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = CUTTLE_OK;

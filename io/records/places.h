@@ -34,6 +34,7 @@ struct places_request {
 	const char *path;                    /* of the records, for messages */
 	const char *unit_key;                /* the units' field; NULL = each record is a unit */
 	size_t texts;                        /* of the run */
+	bool per_share;                      /* --num-per-category said how many, not -N */
 	uint32_t batch;                      /* B, rows of each text */
 	uint32_t shots;                      /* R, places of each row */
 	uint64_t limit;                      /* G; 0 = none */

@@ -98,6 +98,8 @@ exits 0 "${seeded[@]/-q/--progress=off}" -i others.jsonl -N 40 -o few.jsonl
 lines=$(wc -l <few.jsonl)
 [ "$lines" -lt 40 ] || fail "sea has no record, and 40 texts were written"
 says err "^Warning: .*room for $lines of the 40 texts"
+# Which have none follows from their noisy counts, which the receipt tells: sea has no record, and so it is named.
+says err "room for $lines of the 40 texts; lower -B or -N\\. No text is of kind: sea(; kind: sky)?\\.$"
 exits 0 "${private[@]}" -i small.jsonl -B 1000 -o none.jsonl
 [ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
 exits 0 receipt verify none.receipt.json --output none.jsonl
@@ -137,6 +139,16 @@ exits 0 ledger export --ledger l
 says out '"kind":"reserve","loss":"2\.9.*"measure":"epsilon"'
 exits 3 ledger check --ledger l --dataset rho --rho 9.9 --first 299
 exits 0 ledger check --ledger l --dataset rho --rho 9.9 --first 300
+
+# Where how many records each has is public, all that have too few are named, with the option that was used.
+declared=("${run[@]}" -i refs.jsonl -e 3 --category-field kind --category-public --categories sea,land,sky,moon -o short.jsonl --lots off)
+refused 4 "${declared[@]}" -N 40 -B 10
+says err 'refs.jsonl: too few records in 3 of 4 categories of kind \(land 98 of 100; sky 6 of 100; moon 0 of 100\); lower -N or -B\. cuttle expand'
+says err 'cuttle learn reads any number$'
+refused 4 "${declared[@]}" --num-per-category 3 -B 20 --shots 2
+says err '\(land 98 of 120; sky 6 of 120; moon 0 of 120\); lower --num-per-category, --shots or -B\. '
+refused 4 "${declared[@]}" --num-per-category 1 -B 2
+says err 'too few records in 1 of 4 categories of kind \(moon 0 of 2\); lower --num-per-category or -B\. '
 
 # What private categories exclude.
 printf 'kind,share\nsea,2\nland,1\n' >uneven.csv

@@ -250,6 +250,43 @@ static void categories(void **state) {
 	categories_free(&declared);
 }
 
+/* Each that is short is named while there is room: without counts where these have none. Of very
+ * many the number of the others is told. */
+static void many_are_named(const struct world *world) {
+	static const struct {
+		size_t count, named;
+		const char *first;
+	} tries[] = {{9, 9, "kind (ward-10 0 of 2; ward-11 0 of 2; "},
+	             {14, 14, "kind (ward-10; ward-11; ward-12; "},
+	             {90, 0, "kind (ward-10; ward-11; ward-12; "}};
+	for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+		char list[1024] = "s", name[32], left[64];
+		struct categories declared;
+		struct cuttle_error error;
+		struct places places;
+		size_t named = 0;
+		for (size_t j = 0; j < tries[i].count; j++)
+			(void)sprintf(list + strlen(list), ",ward-%zu", 10 + j);
+		assert_int_equal(categories_read(KIND, 1, list, &declared, NULL), CUTTLE_OK);
+		categories_spread(&declared, declared.count);
+		const struct places_request request = {
+		    .texts = declared.count, .batch = 2, .categories = &declared};
+		assert_int_equal(place(world, request, &places, &error), CUTTLE_INPUT);
+		for (size_t j = 0; j < tries[i].count; j++) {
+			(void)sprintf(name, "ward-%zu", 10 + j);
+			named += strstr(error.message, name) != NULL;
+		}
+		(void)sprintf(left, "; %zu more: cuttle inspect); ", tries[i].count - named);
+		assert_non_null(strstr(error.message, tries[i].first));
+		assert_non_null(strstr(error.message, "cuttle learn reads any number"));
+		if (tries[i].named) assert_int_equal(named, tries[i].named);
+		else assert_true(named > 10 && strstr(error.message, left));
+		assert_true(strlen(error.message) < sizeof error.message - 1);
+		places_free(&places);
+		categories_free(&declared);
+	}
+}
+
 static void wrong_inputs(void **state) {
 	(void)state;
 	struct categories declared;
@@ -268,8 +305,8 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl has 1 records of kind: l, but texts x B = 1 x 2 = 2 are needed; lower "
-	    "--num-per-category, -N or -B");
+	    "in.jsonl: too few records in 1 of 2 categories of kind (l 1 of 2); lower -N or -B. "
+	    "cuttle expand makes more of few texts, and cuttle learn reads any number");
 	places_free(&places);
 	categories_free(&declared);
 	// All that are short are named at once; and where none has a record, that.
@@ -279,18 +316,23 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl: 3 categories have too few records (kind: x 0 of 4; kind: s 2 of "
-	    "4; kind: l 1 of 4); lower --num-per-category, -N or -B");
+	    "in.jsonl: too few records in 3 of 3 categories of kind (x 0 of 4; s 2 of 4; l 1 of "
+	    "4); lower -N or -B. cuttle expand makes more of few texts, and cuttle learn reads "
+	    "any number");
 	places_free(&places);
 	request.shots = 2;
+	request.per_share = true;
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl: 3 categories have too few records (kind: x 0 of 8; kind: s 2 of "
-	    "8; kind: l 1 of 8); lower --num-per-category, -N, --shots or -B");
+	    "in.jsonl: too few records in 3 of 3 categories of kind (x 0 of 8; s 2 of 8; l 1 of "
+	    "8); lower --num-per-category, --shots or -B. cuttle expand makes more of few texts, "
+	    "and cuttle learn reads any number");
 	request.shots = 1;
+	request.per_share = false;
 	places_free(&places);
 	categories_free(&declared);
+	many_are_named(&world);
 	assert_int_equal(categories_read(KIND, 1, "S,L", &declared, NULL), CUTTLE_OK);
 	categories_spread(&declared, 6);
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
