@@ -64,7 +64,7 @@ static void join_values(const struct categories *categories, const struct catego
 	size_t used = 0;
 	*joined = 0;
 	for (size_t j = 0; j < categories->field_count && used < room; j++)
-		used += (size_t)snprintf(joined + used, room - used, "%s%s", j ? " / " : "",
+		used += (size_t)snprintf(joined + used, room - used, "%s%s", j ? "," : "",
 		                         category ? category->values[j] : categories->fields[j]);
 }
 
@@ -81,7 +81,7 @@ static size_t list_shortage(const struct shortage *shortage, bool counted, char 
 		char name[MESSAGE], entry[MESSAGE + 64], of[48] = "";
 		if (shortage->has[i] == needs) continue;
 		join_values(categories, category, name, sizeof name);
-		if (counted) (void)snprintf(of, sizeof of, " %zu of %zu", shortage->has[i], needs);
+		if (counted) (void)snprintf(of, sizeof of, ": %zu of %zu", shortage->has[i], needs);
 		const size_t size =
 		    (size_t)snprintf(entry, sizeof entry, "%s%s%s", listed ? "; " : "", name, of);
 		if (used + size >= room) continue;

@@ -123,7 +123,7 @@ fields=(--category-field kind --category-field stars --categories categories.csv
 exits 0 "${seeded[@]}" -N 1 "${fields[@]}" -o -
 says out '"kind":"land","stars":"5"'
 exits 4 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run --bench pace.json
-says err '2 categories have too few records \(kind: land,stars: 5 [0-9]+ of 12; kind: sky,stars: 1 [0-9]+ of 4\)'
+says err 'too few records in 2 of 2 categories of kind,stars \(land,5: [0-9]+ of 12; sky,1: [0-9]+ of 4\); lower --num-per-category or -B'
 says out '^category +6 texts, 12 references, kind: land, stars: 5'
 says out '^category +2 texts, 4 references, kind: sky, stars: 1'
 # Examples show their category; own prompts must have a place for it.
@@ -160,7 +160,7 @@ refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories sea,sea --c
 says err 'kind: sea is there twice'
 refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories nothing.csv --category-public
 refused 4 "${sorted[@]}" -o x.jsonl -N 4
-says err 'refs.jsonl: too few records in 1 of [0-9]* categories of kind \(sea 3 of 4\); '
+says err 'refs.jsonl: too few records in 1 of [0-9]* categories of kind \(sea: 3 of 4\); '
 compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
 
 # With a ledger of lines everything up to the last line read is charged.

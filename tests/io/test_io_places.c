@@ -256,7 +256,7 @@ static void many_are_named(const struct world *world) {
 	static const struct {
 		size_t count, named;
 		const char *first;
-	} tries[] = {{9, 9, "kind (ward-10 0 of 2; ward-11 0 of 2; "},
+	} tries[] = {{9, 9, "kind (ward-10: 0 of 2; ward-11: 0 of 2; "},
 	             {14, 14, "kind (ward-10; ward-11; ward-12; "},
 	             {90, 0, "kind (ward-10; ward-11; ward-12; "}};
 	for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
@@ -305,7 +305,7 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl: too few records in 1 of 2 categories of kind (l 1 of 2); lower -N or -B. "
+	    "in.jsonl: too few records in 1 of 2 categories of kind (l: 1 of 2); lower -N or -B. "
 	    "cuttle expand makes more of few texts, and cuttle learn reads any number");
 	places_free(&places);
 	categories_free(&declared);
@@ -316,7 +316,7 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl: too few records in 3 of 3 categories of kind (x 0 of 4; s 2 of 4; l 1 of "
+	    "in.jsonl: too few records in 3 of 3 categories of kind (x: 0 of 4; s: 2 of 4; l: 1 of "
 	    "4); lower -N or -B. cuttle expand makes more of few texts, and cuttle learn reads "
 	    "any number");
 	places_free(&places);
@@ -325,7 +325,7 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl: too few records in 3 of 3 categories of kind (x 0 of 8; s 2 of 8; l 1 of "
+	    "in.jsonl: too few records in 3 of 3 categories of kind (x: 0 of 8; s: 2 of 8; l: 1 of "
 	    "8); lower --num-per-category, --shots or -B. cuttle expand makes more of few texts, "
 	    "and cuttle learn reads any number");
 	request.shots = 1;
