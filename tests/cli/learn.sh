@@ -27,6 +27,7 @@ refused 2 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --unit-key who
 refused 2 "${small[@]}" -o b -e 0.00001 -q
 refused 2 "${small[@]}" -o b -e 1 --public
 refused 2 "${small[@]}" -o b --public --ledger l.db --dataset d
+refused 2 "${small[@]}" -o b --public --unit-key who
 refused 2 "${small[@]}" -o b -e 1 --prompt-public recs.jsonl
 refused 2 "${small[@]}" -o recs.jsonl -e 1
 refused 2 learn -i recs.jsonl -o b -e 1 --tokens 257
@@ -72,8 +73,14 @@ says out "^charge        rho 0\.024356 per record$"
 [ "$(wc -l <notes.bias)" = 1 ] || fail "a bias is one line"
 exits 0 receipt verify notes.bias.receipt.json --output notes.bias --ledger l.db --model tiny.gguf
 says out '^The receipt agrees with itself: A bias of [0-9]* numbers, learnt from the first 12 tokens of 60 records\.$'
+# What it tells is rounded up: rho is 0.0243559..., epsilon 0.99999...
+says notes.bias.receipt.json 'That is \(epsilon = 1, delta = 1e-06\)'
+says notes.bias.receipt.json 'In zCDP rho is 0\.024356\.'
 edits_noticed notes.bias.receipt.json <<'END'
 s/"variance_num": [0-9]*/"variance_num": 4294967295/
+s/"variance_num": [0-9]*/"variance_num": 0/
+s/"variance_den": [0-9]*/"variance_den": 0/
+s/"delta": 9.9[^,]*/"delta": 1.5/
 s/"epsilon": [^,]*/"epsilon": 0.5/
 s/"rho": 0.0243/"rho": 0.0143/
 s/"delta": 9.9/"delta": 1.9/
@@ -345,6 +352,30 @@ for ward in ears eyes; do
 		fail "$ward: not drawn to its own by n / (n + 300)"
 	line=$((line + 1))
 done
+# The noise of all sums together is that of each times their number, rounded up where it has no number of its own. The share of line 1 tells.
+number_of() { sed -n "s/.*\"$1\": \([0-9]*\),\{0,1\}\$/\1/p" "$2"; }
+answer_of nulled.bias 1 | awk -v num="$(number_of variance_num nulled.bias.receipt.json)" -v den="$(number_of variance_den nulled.bias.receipt.json)" \
+	-v share="$(sed -n '1s/.*"share":\([^,]*\),.*/\1/p' nulled.bias)" '
+	{ square += $1 * $1 }
+	END {
+		num *= 3
+		if (num <= 4294967295) exit 1
+		room = int(4294967295 / (int(num / den) + 1))
+		if (room > 65536) room = 65536
+		rounded = int((num * room + den - 1) / den)
+		if (rounded == num * room / den) exit 1
+		d = 1 - (64 * rounded / room + 60 * 4096) / square - share
+		exit d * d > 1e-28
+	}' || fail "the noise of all sums together is another one"
+# A record of no declared category is in no sum and no count, and is charged for as all lines are: by where it stands, nobody pays less.
+exits 0 "${sown[@]}" "${wards[@]}" --categories ears,nose -i nulled.jsonl -o some.bias --insecure-seed 9
+[ "$(records_of some.bias)" = "40 40 0" ] || fail "records of no category are counted: $(records_of some.bias)"
+same <(line_of some.bias 2) <(line_of nulled.bias 2) "records of no category are in a sum"
+same <(paste -d' ' <(answer_of some.bias 2) <(answer_of some.bias 3) | awk '{ print $1 + $2 }') <(answer_of some.bias 1) "the whole has records of none"
+exits 0 ledger init --ledger l.db --dataset some --epsilon-limit 3
+exits 0 "${sown[@]}" -e 1 "${wards[@]}" --categories ears,nose -i nulled.jsonl -o paid.bias --ledger l.db --dataset some
+exits 3 ledger check --ledger l.db --dataset some --rho 0.17 --first 59
+exits 0 ledger check --ledger l.db --dataset some --rho 0.17 --first 60
 # The noise of each sum is all of what epsilon asks for, 105.1955 squared: three categories of nulls, and then the same records as one sum.
 noise_is() { # noise_is NUMBERS: those of standard input; the seed, and so each of them, is always the same
 	awk -v count="$1" '{ sum += $1 * $1 } END { ratio = sum / NR / 105.1955 ^ 2; exit !(NR == count && ratio > 0.7 && ratio < 1.4) }'

@@ -200,6 +200,51 @@ static void categories_have_their_own(void **state) {
 	bias_close(&bias);
 }
 
+/* What a ledger charged is no less than the bias costs, in what the ledger counts, and has a data
+ * set. A bias that promises nothing has no charge. */
+static void charges_are_costs(void **state) {
+	(void)state;
+	static const struct {
+		double part;     /* of the cost that was charged */
+		bool in_epsilon; /* with so much of the delta */
+		double delta;
+		uint32_t order;
+		bool nobody, open, seeded; /* no data set; of public records; with a seed */
+		enum cuttle_status status;
+	} tries[] = {{1, false, 0, 0, false, false, false, CUTTLE_OK},
+	             {0.999, false, 0, 0, false, false, false, CUTTLE_LEDGER},
+	             {1, true, 1, 0, false, false, false, CUTTLE_OK},
+	             {0.999, true, 1, 0, false, false, false, CUTTLE_LEDGER},
+	             {1, true, 0.5, 0, false, false, false, CUTTLE_LEDGER},
+	             {1, false, 0, 4, false, false, false, CUTTLE_OK},
+	             {0.999, false, 0, 4, false, false, false, CUTTLE_LEDGER},
+	             {1, false, 0, 1, false, false, false, CUTTLE_INPUT},
+	             {1, false, 0, 0, true, false, false, CUTTLE_LEDGER},
+	             {1, false, 0, 0, false, true, false, CUTTLE_LEDGER},
+	             {1, false, 0, 0, false, false, true, CUTTLE_LEDGER}};
+	static const char line[] = "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n";
+	for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+		struct learn_receipt receipt = learnt();
+		struct cuttle_error error;
+		struct bias bias;
+		const double cost = tries[i].in_epsilon ? receipt.epsilon
+		                    : tries[i].order    ? tries[i].order * receipt.rho
+		                                        : receipt.rho;
+		receipt.dataset = tries[i].nobody ? NULL : "notes";
+		receipt.from_public = tries[i].open;
+		receipt.private_output = !tries[i].seeded;
+		receipt.order = tries[i].order;
+		receipt.ledger = (struct receipt_ledger){
+		    .rho = tries[i].part * cost,
+		    .delta = tries[i].in_epsilon ? tries[i].delta * receipt.delta : 0};
+		hash_of("entry", 5, receipt.ledger.entry);
+		if (tries[i].open) receipt.rho = receipt.epsilon = receipt.delta = 0;
+		write_bias_line(&receipt, line, strlen(line));
+		assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), tries[i].status);
+		bias_close(&bias);
+	}
+}
+
 static double epsilon_of(double rho, double delta) {
 	struct cuttle_budget budget;
 	cuttle_budget_none(&budget);
@@ -264,6 +309,7 @@ int main(void) {
 	    cmocka_unit_test(changed_files_are_refused),
 	    cmocka_unit_test(strange_lines_are_refused),
 	    cmocka_unit_test(categories_have_their_own),
+	    cmocka_unit_test(charges_are_costs),
 	    cmocka_unit_test(both_promises_add_up),
 	};
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
