@@ -141,7 +141,7 @@ exits 3 ledger check --ledger l --dataset rho --rho 9.9 --first 299
 exits 0 ledger check --ledger l --dataset rho --rho 9.9 --first 300
 
 # Where how many records each has is public, all that have too few are named, with the option that was used.
-declared=("${run[@]}" -i refs.jsonl -e 3 --category-field kind --category-public --categories sea,land,sky,moon -o short.jsonl --lots off)
+declared=("${run[@]}" -i refs.jsonl -e 3 --category-field kind --category-public --categories "sea,land,sky,moon" -o short.jsonl --lots off)
 refused 4 "${declared[@]}" -N 40 -B 10
 says err 'refs.jsonl: too few records in 3 of 4 categories of kind \(land: 98 of 100; sky: 6 of 100; moon: 0 of 100\); lower -N or -B\. cuttle expand'
 says err 'cuttle learn reads any number$'
