@@ -177,6 +177,12 @@ exits 0 "${seeded[@]}" -o s.bias
 says s.bias '"note":"NOT PRIVATE"'
 exits 0 "${seeded[@]}" -t 1 -o - && cp out once
 same once s.bias "one thread and two"
+# A record is its first 12 tokens, and no more of it is heard.
+cp recs.jsonl kept.jsonl
+sed 's/","who/ and much more besides","who/' kept.jsonl >recs.jsonl
+exits 0 "${seeded[@]}" -o - && cp out longer
+cp kept.jsonl recs.jsonl
+same once longer "a record says more than its first tokens"
 exits 0 "${small[@]}" -e 1 --kind note -o - -q
 cmp -s out notes.bias && fail "the same noise in two runs"
 
@@ -202,6 +208,7 @@ roomy recs.jsonl "${small[@]}" -e 3 --insecure-seed 9 -q -o -
 # ---- public records ------------------------------------------------------------------------------
 exits 0 "${small[@]}" --public -o p.bias --kind note
 says err '^Nothing is promised to these records'
+grep -q 'No ledger' err && fail "a ledger for public records: $(cat err)"
 exits 0 "${small[@]}" --public -o - --kind note -q && cp out again
 same again p.bias "public records have noise"
 exits 0 receipt verify p.bias.receipt.json --output p.bias

@@ -458,6 +458,40 @@ static void answers_are_noise_and_vectors(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Stops where the records begin: the public texts were told of with 0, or all at once before. */
+static int stop_reading(void *user, size_t texts) {
+	size_t *left = user;
+	if (*left <= texts) return 1;
+	*left -= texts;
+	return 0;
+}
+
+/* A sum that lacks records is no answer: nothing of it is given. */
+static void stopped_answers_are_none(void **state) {
+	(void)state;
+	size_t left = TEXTS + 20;
+	const struct cuttle_learn_params params = {
+	    .texts = TEXTS, .tokens = TOKENS, .progress = stop_reading, .user = &left};
+	const struct cuttle_query query = {CUTTLE_LEARN_SQUARE, 1, 1, 81, 1};
+	static struct records_read of;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_plan *plan = plan_of(model, true);
+	struct cuttle_learner *learner;
+	struct cuttle_error error;
+	int64_t answer[TINY_WIDTH], none[TINY_WIDTH] = {0};
+	const uint64_t seed = 4;
+	make_records(&of);
+	if (cuttle_learner_make(plan, &params, &learner, &error)) fail_msg("%s", error.message);
+	memset(answer, 7, sizeof answer);
+	assert_int_equal(cuttle_learner_read(learner, RECORDS, give_test_record, NULL, &of, &query,
+	                                     &seed, answer, &error),
+	                 CUTTLE_PARTIAL);
+	assert_memory_equal(answer, none, sizeof answer);
+	cuttle_learner_free(&learner);
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
 /* Each sixteenth of an answer has a share of its own; all count places, null ones too. */
 static void biases_are_shares_of_answers(void **state) {
 	(void)state;
@@ -508,6 +542,10 @@ static void biases_are_shares_of_answers(void **state) {
 	memset(answer, 0, sizeof answer);
 	answer[1] = 1000;
 	assert_true(dp_learn_share(answer, PART, TINY_WIDTH, 0, v) > 0.8);
+	assert_true(cuttle_learner_bias(learner, answer, 0, &query, bias) == 0);
+	for (size_t i = 0; i < TINY_WIDTH; i++) assert_true(bias[i] == 0);
+	// Of no places there is no mean, however long the answer is.
+	for (size_t k = 0; k < TINY_WIDTH; k++) answer[k] = 1000000;
 	assert_true(cuttle_learner_bias(learner, answer, 0, &query, bias) == 0);
 	for (size_t i = 0; i < TINY_WIDTH; i++) assert_true(bias[i] == 0);
 	cuttle_learner_free(&learner);
@@ -647,6 +685,7 @@ int main(void) {
 	    cmocka_unit_test(numbers_that_are_none_are_null),
 	    cmocka_unit_test(owners_are_one_vector),
 	    cmocka_unit_test(answers_are_noise_and_vectors),
+	    cmocka_unit_test(stopped_answers_are_none),
 	    cmocka_unit_test(biases_are_shares_of_answers),
 	    cmocka_unit_test(public_numbers_know_no_record),
 	    cmocka_unit_test(weights_turn_by_a_bias),
