@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/misuse.h"
 #include "dp/invisibleink.h"
 #include "dp/learn.h"
 #include "engine/cuttle.h"
@@ -458,6 +459,38 @@ static void answers_are_noise_and_vectors(void **state) {
 	cuttle_model_free(&model);
 }
 
+static jmp_buf misused;
+
+static void spring_misuse(const char *what) {
+	(void)what;
+	longjmp(misused, 1);
+}
+
+/* The noise of a query is for vectors as long as its square says, given once. Another is misuse. */
+static void other_queries_are_misuse(void **state) {
+	(void)state;
+	static const struct cuttle_query others[] = {{CUTTLE_LEARN_SQUARE / 4, 1, 1, 81, 1},
+	                                             {CUTTLE_LEARN_SQUARE, 2, 1, 81, 1}};
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_plan *plan = plan_of(model, true);
+	struct cuttle_learner *learner = learner_of(plan);
+	static struct records_read of;
+	for (volatile size_t i = 0; i < 2; i++) {
+		int64_t answer[TINY_WIDTH];
+		cuttle_misuse_hook(spring_misuse);
+		if (setjmp(misused) == 0) {
+			(void)cuttle_learner_read(learner, 0, give_test_record, NULL, &of,
+			                          &others[i], NULL, answer, NULL);
+			cuttle_misuse_hook(NULL);
+			fail_msg("query %zu is read", i);
+		}
+		cuttle_misuse_hook(NULL);
+	}
+	cuttle_learner_free(&learner);
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
 /* Stops where the records begin: the public texts were told of with 0, or all at once before. */
 static int stop_reading(void *user, size_t texts) {
 	size_t *left = user;
@@ -685,6 +718,7 @@ int main(void) {
 	    cmocka_unit_test(numbers_that_are_none_are_null),
 	    cmocka_unit_test(owners_are_one_vector),
 	    cmocka_unit_test(answers_are_noise_and_vectors),
+	    cmocka_unit_test(other_queries_are_misuse),
 	    cmocka_unit_test(stopped_answers_are_none),
 	    cmocka_unit_test(biases_are_shares_of_answers),
 	    cmocka_unit_test(public_numbers_know_no_record),
