@@ -479,10 +479,11 @@ static void other_queries_are_misuse(void **state) {
 		int64_t answer[TINY_WIDTH];
 		cuttle_misuse_hook(spring_misuse);
 		if (setjmp(misused) == 0) {
-			(void)cuttle_learner_read(learner, 0, give_test_record, NULL, &of,
-			                          &others[i], NULL, answer, NULL);
+			const enum cuttle_status status =
+			    cuttle_learner_read(learner, 0, give_test_record, NULL, &of, &others[i],
+			                        NULL, answer, NULL);
 			cuttle_misuse_hook(NULL);
-			fail_msg("query %zu is read", i);
+			fail_msg("query %zu is read: %d", i, (int)status);
 		}
 		cuttle_misuse_hook(NULL);
 	}
