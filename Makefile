@@ -20,6 +20,8 @@ override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -f
 # A symbol that is looked up at its first call saves the vector registers on the stack, with whatever text is in them: all are looked up
 # before the first record is read.
 override LDFLAGS += -Wl,-z,relro -Wl,-z,now
+# libmicrohttpd finds this one of the command in place of its own: serve/http/http_refuse.c says why.
+override LDFLAGS += -Wl,--export-dynamic-symbol=MHD_queue_response
 CORE_LIBS := -lm -pthread
 IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 # Of OpenBLAS the header alone: kernels/gemm_blas.c loads the library when --isa blas asks for it.

@@ -44,6 +44,7 @@
 #include "io/receipts/receipt.h"
 #include "io/disk/fail.h"
 #include "serve/http/health.h"
+#include "serve/http/http_check.h"
 #include "serve/http/keys.h"
 #include "serve/jobs/trail_charges.h"
 #include "serve/jobs/trail_check.h"
@@ -268,13 +269,15 @@ static bool is_served_name(const char *name) {
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == size;
 }
 
-/* A name as in a request's header Host, without the port: a.example or [::1]. */
+/* As in a request's header Host: a.example, a.example:9000, [::1] or [::1]:9000. */
 static bool is_host_name(const char *name) {
 	const bool six = *name == '[';
 	const size_t size = strspn(name + six, six ? "0123456789abcdefABCDEF:."
 	                                           : "abcdefghijklmnopqrstuvwxyz"
 	                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
-	return size && !strcmp(name + six + size, six ? "]" : "");
+	const char *const port = name + 2 * six + size;
+	if (!size || (six && name[1 + size] != ']')) return false;
+	return !*port || (*port == ':' && port[1] && http_name_size(name));
 }
 
 /* What is wrong with the values, NULL: nothing. Some say nothing to a server without jobs. */
@@ -301,8 +304,8 @@ static const char *find_serve_fault(const struct serve_values *values) {
 	if (values->proxy && !values->keys) return "--trusted-proxy needs --keys FILE";
 	for (size_t i = 0; i < values->hosts.count; i++)
 		if (!is_host_name(values->hosts.texts[i]))
-			return "--host must be a name such as cuttle.example or [::1], without "
-			       "scheme, port and path";
+			return "--host must be a name such as cuttle.example or [::1], with or "
+			       "without a port, and without scheme and path";
 	return NULL;
 }
 

@@ -36,6 +36,15 @@ static void print_address(struct MHD_Connection *connection, char text[HTTP_ADDR
 	if (bytes) (void)inet_ntop(address->sa_family, bytes, text, HTTP_ADDRESS);
 }
 
+bool http_address_is_full(const struct http_server *server, const char *address) {
+	size_t same = 0;
+	// Behind a proxy keys are counted, and who reaches a Unix socket is of this machine.
+	if (server->params.proxy || !strcmp(address, "unix")) return false;
+	for (const struct watched *w = server->connections; w; w = w->next)
+		same += !w->crowd && !strcmp(w->address, address);
+	return same >= HTTP_ADDRESS_CONNECTIONS;
+}
+
 static void note_connection(void *user, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode code) {
 	struct http_server *const server = user;
@@ -46,6 +55,8 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 		    mhd.connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 		watched->deadline = http_now() + HTTP_REQUEST_S;
 		print_address(connection, watched->address);
+		watched->server = server;
+		watched->crowd = http_address_is_full(server, watched->address);
 		watched->next = server->connections;
 		if (watched->next) watched->next->previous = watched;
 		server->connections = watched;
@@ -61,7 +72,7 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 }
 
 /* The server's name and a number. By hand, as snprintf adds 1.6 % to /health. */
-static void name_request(struct http_server *server, char name[HTTP_REQUEST_ID]) {
+void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]) {
 	const size_t size = strlen(server->name);
 	unsigned char number[(HTTP_REQUEST_ID - sizeof server->name) / 2];
 	const uint64_t begun = server->begun++;
@@ -82,15 +93,17 @@ static void *begin_exchange(void *user, const char *uri, struct MHD_Connection *
 	x->server = server;
 	x->connection = connection;
 	x->watched = info->socket_context;
+	x->watched->exchange = x;
 	x->uri = uri;
 	memcpy(x->address, x->watched->address, sizeof x->address);
 	x->reply.exchange = x;
-	name_request(server, x->request);
+	http_name_request(server, x->request);
 	x->target = strdup(uri);
 	x->path = strndup(uri, strcspn(uri, "?"));
 	// An exchange without it stays small: malloc is slower from 1 KiB on.
 	x->holder = server->params.keys ? calloc(1, sizeof *x->holder) : &server->everybody;
 	if (x->target && x->path && x->holder) return x;
+	x->watched->exchange = NULL;
 	http_exchange_free(x);
 	return NULL;
 }
@@ -103,6 +116,7 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	(void)code;
 	if (!x) return;
 	*context = NULL;
+	x->watched->exchange = NULL;
 	if (x->reply.later) http_forget_later(x);
 	x->watched->deadline = http_now() + HTTP_REQUEST_S;
 	(void)pthread_mutex_lock(&server->lock);
@@ -168,27 +182,27 @@ static bool take_piece(struct http_exchange *x, const char *bytes, size_t *size)
 	return true;
 }
 
-static void refuse_body(struct http_exchange *x) {
+static void refuse_body(struct http_exchange *x, const char *fault) {
 	if (x->too_large)
 		http_fail(&x->reply, 413, "invalid_request_error", "too_large", NULL,
 		          "the body may have %llu bytes", (unsigned long long)most_bytes(x));
 	else
-		http_fail(&x->reply, 400, "invalid_request_error", "invalid_json", NULL,
-		          "the body must be one JSON object, %d deep at most, with no member twice",
-		          HTTP_JSON_DEPTH);
+		http_fail(&x->reply, 400, "invalid_request_error", "invalid_json", NULL, "%s",
+		          fault);
 }
 
 /* The body is complete: the route answers, here or on the disk thread. */
 static enum MHD_Result answer_call(struct http_exchange *x) {
 	const bool json = x->route->body == HTTP_BODY_JSON;
+	char fault[HTTP_FAULT] = "";
 	x->watched->uploading = false;
 	x->watched->deadline = 0;
 	if (json && !x->too_large) {
-		x->json = http_parse_json(x->body ? x->body : "", x->size);
+		x->json = http_parse_json(x->body ? x->body : "", x->size, fault);
 		if (x->body) sodium_memzero(x->body, x->capacity);
 	}
 	if (x->too_large || (json && !x->json)) {
-		refuse_body(x);
+		refuse_body(x, fault);
 		return http_send(x);
 	}
 	if (x->route->pace != HTTP_AT_ONCE) {
@@ -277,7 +291,7 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	    flags, 0, NULL, NULL, take_request, server, MHD_OPTION_LISTEN_SOCKET, socket,
 	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
 	    MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-	    server->params.proxy ? 0U : (unsigned)HTTP_ADDRESS_CONNECTIONS,
+	    server->params.proxy ? 0U : (unsigned)HTTP_ADDRESS_CROWD,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)HTTP_REPLY_S, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 	    MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server, MHD_OPTION_NOTIFY_COMPLETED,

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const ROLES[] = {"nobody", "metrics", "admin", "use", "officer"};
@@ -146,13 +147,22 @@ const struct http_route *http_find_route(const struct http_table *tables, size_t
 	return NULL;
 }
 
+size_t http_name_size(const char *host) {
+	const char *const close = *host == '[' ? strchr(host, ']') : NULL;
+	const size_t size = close ? (size_t)(close + 1 - host) : strcspn(host, ":");
+	const char *const port = host + size + (host[size] == ':');
+	const size_t digits = strspn(port, "0123456789");
+	return port[digits] || digits > 5 ? 0 : size;
+}
+
 bool http_host_is_ours(const char *host, const char *const *names, size_t count) {
-	const size_t size = strlen(host);
+	const size_t size = strlen(host), name = http_name_size(host);
 	if (size < 1 || size > 255) return false;
 	for (size_t i = 0; i < size; i++)
 		if (!isalnum((unsigned char)host[i]) && !strchr(".-:[]_", host[i])) return false;
 	for (size_t i = 0; i < count; i++)
-		if (!strcasecmp(host, names[i])) return true;
+		if (name && strlen(names[i]) == name && !strncasecmp(host, names[i], name))
+			return true;
 	return count == 0;
 }
 
@@ -226,10 +236,68 @@ static bool is_shallow(const char *bytes, size_t size, size_t left) {
 	return true;
 }
 
-json_t *http_parse_json(const char *bytes, size_t size) {
-	if (!is_shallow(bytes, size, HTTP_JSON_DEPTH)) return NULL;
-	json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
-	if (json_is_object(root)) return root;
+/* Whether a string outside of schemas has a NUL. Schemas are written out again as JSON, with an
+ * escape for it; everything else is read up to the NUL, so that "notes\0x" would be taken for the
+ * data set "notes". */
+static bool has_nul(const json_t *value) {
+	const char *name;
+	size_t i;
+	json_t *part;
+	if (json_is_string(value))
+		return strlen(json_string_value(value)) != json_string_length(value);
+	json_array_foreach(value, i, part) {
+		if (has_nul(part)) return true;
+	}
+	json_object_foreach((json_t *)(uintptr_t)value, name, part) {
+		const bool schema = !strcmp(name, "schema") || !strcmp(name, "json_schema");
+		if (!(schema && json_is_object(part)) && has_nul(part)) return true;
+	}
+	return false;
+}
+
+/* What is wrong, in words of our own: jansson's repeat what came. */
+static const char *explain_json(const json_error_t *error) {
+	switch (json_error_code(error)) {
+	case json_error_numeric_overflow:
+		return "the number is too large: whole numbers go up to 9223372036854775807, "
+		       "others to 1.79e308";
+	case json_error_duplicate_key:
+		return "a member stands twice in its object";
+	case json_error_null_byte_in_key:
+		return "the name of a member may not have \\u0000";
+	case json_error_invalid_utf8:
+		return "the bytes are not UTF-8";
+	case json_error_premature_end_of_input:
+		return "the body ends before its object does";
+	case json_error_end_of_input_expected:
+		return "the object has ended, and something follows it";
+	case json_error_out_of_memory:
+		return "there is no memory for it";
+	default:
+		return "this is not JSON";
+	}
+}
+
+json_t *http_parse_json(const char *bytes, size_t size, char fault[HTTP_FAULT]) {
+	const char *wrong = NULL;
+	json_error_t error = {.line = 0};
+	json_t *root = NULL;
+	if (!size) wrong = "the body is empty, and must be one JSON object";
+	else if (size >= 2 && !memcmp(bytes, "\x1f\x8b", 2))
+		wrong = "the body is compressed: send it as it is";
+	else if (size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3))
+		wrong = "the body begins with a byte order mark: send it without";
+	else if (!is_shallow(bytes, size, HTTP_JSON_DEPTH))
+		wrong = "the body may have objects and arrays 32 deep in one another, and has more";
+	else if (!(root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error)))
+		wrong = explain_json(&error);
+	else if (!json_is_object(root)) wrong = "the body must be one JSON object";
+	else if (has_nul(root)) wrong = "a text has \\u0000, which only a schema may have";
+	if (!wrong) return root;
 	json_decref(root);
+	if (!root && error.line > 0)
+		(void)snprintf(fault, HTTP_FAULT, "the body, line %d, column %d: %s", error.line,
+		               error.column, wrong);
+	else (void)snprintf(fault, HTTP_FAULT, "%s", wrong);
 	return NULL;
 }

@@ -46,13 +46,24 @@ const struct http_route *http_find_route(const struct http_table *tables, size_t
                                          const struct http_table **table, char id[HTTP_ID_MOST + 1],
                                          bool *known);
 
-/* Whether a Host header's value, in any case, is one of names[count]: each with the port, as
- * "localhost:8080", or without one where the port is the scheme's own. count 0: any value of
- * letters, digits and .-:[] is right. */
+/* The bytes of the name in "NAME" or "NAME:PORT", where NAME may be "[::1]". 0: it is neither. */
+size_t http_name_size(const char *host);
+
+/* Whether a Host header's value, in any case and with any port or none, is one of names[count],
+ * which have no port. count 0: any value of letters, digits and .-:[] is right.
+ *
+ * The name is what keeps other sites out. An attacker can let his own name point to this server's
+ * address (DNS rebinding), and his page then has the same origin as the server; but the browser
+ * still sends his name. It sends the port that it connects to, for him as for everybody else, so
+ * the port tells nothing about who asks. And behind a tunnel or a container's published port it is
+ * another one than the server's own. */
 bool http_host_is_ours(const char *host, const char *const *names, size_t count);
 
-/* Whether an Origin header's value is SCHEME://HOST of the same request. Without TLS of its own the
- * server may stand behind a proxy that has it, so https is right, too. */
+/* Whether an Origin header's value is SCHEME://HOST of the same request, with the port: a page at
+ * another port of localhost is another site, which has the same name and may not ask. So it is
+ * compared with the Host that the browser sent, which is the tunnel's where there is one, and not
+ * with a port that the server knows. Without TLS of its own the server may stand behind a proxy
+ * that has it, so https is right, too. */
 bool http_origin_is_ours(const char *origin, const char *host, bool tls);
 
 /* The token of "Bearer TOKEN", or NULL. */
@@ -66,7 +77,9 @@ enum { HTTP_CLIENT = 64 }; /* bytes of an address, with the NUL */
 bool http_read_client(const char *value, bool forwarded, char address[HTTP_CLIENT]);
 
 /* Parses a body of JSON: one object, HTTP_JSON_DEPTH deep at most, no member twice, no NUL in
- * strings. The caller owns the result. NULL: it is not that, or there is no memory. */
-json_t *http_parse_json(const char *bytes, size_t size);
+ * strings except within an object called schema or json_schema. The caller owns the result. NULL:
+ * it is not that, or there is no memory, and `fault` says why and where, without what came. */
+enum { HTTP_FAULT = 160 }; /* bytes, with the NUL */
+json_t *http_parse_json(const char *bytes, size_t size, char fault[HTTP_FAULT]);
 
 #endif

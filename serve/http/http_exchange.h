@@ -29,6 +29,8 @@ enum {
 	HTTP_ADDRESS_KEYS = 4,         /* of them of one address */
 	HTTP_CONNECTIONS = 1280,       /* at once; most may be streams */
 	HTTP_ADDRESS_CONNECTIONS = 32, /* of one address, at once; behind a proxy of one key */
+	HTTP_ADDRESS_CROWD = 64,       /* the same with those that get a 429; others get nothing */
+	HTTP_LEAVING = 64,             /* connections that were refused, and still send */
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
@@ -59,7 +61,10 @@ struct http_reply {
 /* A connection, as the watch thread sees it. */
 struct watched {
 	struct watched *previous, *next; /* under the server's lock */
+	struct http_server *server;
+	struct http_exchange *exchange; /* of the request that is read or answered; NULL = none */
 	int socket;
+	bool crowd; /* its address had as many as it may have; under the server's lock */
 	char address[HTTP_ADDRESS];
 	struct keys_holder holder;          /* who asks now; "" = nobody. Under the server's lock */
 	atomic_bool revoked;                /* a key that is gone has asked */
@@ -78,6 +83,14 @@ enum http_phase {
 };
 
 enum http_work { WORK_KEY, WORK_BEGIN, WORK_PIECE, WORK_ANSWER, WORK_DROP };
+
+/* A socket that libmicrohttpd has closed, and whose client may still be sending. Were it closed for
+ * good, the system would answer those bytes with a reset, on which a client loses the reply that
+ * it has not read yet. */
+struct leaving {
+	int socket; /* a copy, owned */
+	double until; /* http_now() at which it is closed; 0 = the place is free */
+};
 
 /* A reply that is given later: the exchange itself, and whether its client has left. */
 struct http_later {
@@ -106,6 +119,7 @@ struct http_exchange {
 	uint64_t received;  /* bytes of the body so far, thrown away or not */
 	uint64_t announced; /* Content-Length, 0 = none */
 	bool chunked;
+	bool coded; /* the body has a Content-Encoding */
 	bool too_large;
 	double begun; /* http_now() when the body was first asked for */
 	json_t *json;
@@ -158,6 +172,7 @@ struct http_server {
 	struct watched *connections;
 	struct http_line disk;   /* slow routes and uploads */
 	struct http_line hasher; /* keys that were not right before */
+	struct leaving leaving[HTTP_LEAVING];
 	char log[HTTP_LOG];
 	size_t logged;
 	bool ending; /* all threads end once nothing is to do */
@@ -188,6 +203,14 @@ void http_exchange_free(struct http_exchange *x);
 void *http_line_thread(void *line);
 /* Whether one more key may wait to be hashed, of all and of this address. */
 bool http_key_has_place(const struct http_exchange *x);
+
+/* http.c: whether an address has as many connections as it may have. The lock is held. */
+bool http_address_is_full(const struct http_server *server, const char *address);
+void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]);
+
+/* http_refuse.c: takes what still comes from those who were refused; at the end closes all. The
+ * lock is held. */
+void http_see_off(struct http_server *server, double now);
 
 /* http_request.c: the first look at a request: it sets phase BODY, KEY or REFUSED. */
 void http_judge(struct http_exchange *x, const char *method, const char *version);

@@ -15,8 +15,10 @@ struct headers {
 	const char *names[HEADERS_MOST];
 	const char *values[HEADERS_MOST];
 	size_t count;
+	bool many;  /* there are more */
 	bool twice; /* one that may stand once only stands twice */
-	const char *host, *length, *encoding, *authorization, *origin;
+	bool coded; /* the body is compressed, or the like */
+	const char *host, *length, *encoding, *authorization, *origin, *site;
 	const char *client, *forwarded; /* what a proxy says of its client: the last of each */
 };
 
@@ -29,9 +31,11 @@ static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const ch
                                    const char *value) {
 	struct headers *h = user;
 	(void)kind;
-	// A head with a line that is not listed is not plain.
-	if (h->count == HEADERS_MOST) return MHD_NO;
+	h->many = h->count == HEADERS_MOST;
+	if (h->many) return MHD_NO;
 	if (!value) value = "";
+	if (!strcasecmp(name, "content-encoding") && strcasecmp(value, "identity") != 0)
+		h->coded = true;
 	h->names[h->count] = name;
 	h->values[h->count++] = value;
 	if (!strcasecmp(name, "x-forwarded-for")) h->client = value;
@@ -43,7 +47,8 @@ static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const ch
 	               {"content-length", &h->length},
 	               {"transfer-encoding", &h->encoding},
 	               {"authorization", &h->authorization},
-	               {"origin", &h->origin}};
+	               {"origin", &h->origin},
+	               {"sec-fetch-site", &h->site}};
 	for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
 		if (!strcasecmp(name, singles[i].name)) note_single(h, singles[i].place, value);
 	return MHD_YES;
@@ -56,13 +61,24 @@ static void refuse_form(struct http_exchange *x, const char *message) {
 	http_fail(&x->reply, 400, "invalid_request_error", "bad_request", NULL, "%s", message);
 }
 
-static bool head_is_plain(struct http_exchange *x, const struct headers *headers,
-                          const char *method, const char *version) {
+/* A head that is larger than this server reads. */
+static void refuse_size(struct http_exchange *x, int most, const char *what) {
+	x->reply.close = true;
+	x->phase = PHASE_REFUSED;
+	http_fail(&x->reply, 431, "invalid_request_error", "headers_too_large", NULL,
+	          "the head of a request may have %d %s", most, what);
+}
+
+static size_t size_of_head(const struct http_exchange *x) {
 	const union MHD_ConnectionInfo *info =
 	    mhd.connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	if (!info) return false;
+	return info ? info->header_size : 0;
+}
+
+static bool head_is_plain(struct http_exchange *x, const struct headers *headers,
+                          const char *method, const char *version) {
 	const struct http_head head = {.bytes = method,
-	                               .size = info->header_size,
+	                               .size = size_of_head(x),
 	                               .uri = x->uri,
 	                               .uri_size = strlen(x->target),
 	                               .target = x->target,
@@ -70,7 +86,7 @@ static bool head_is_plain(struct http_exchange *x, const struct headers *headers
 	                               .names = headers->names,
 	                               .values = headers->values,
 	                               .count = headers->count};
-	return info->header_size <= HTTP_HEADER_MOST && http_head_is_plain(&head);
+	return http_head_is_plain(&head);
 }
 
 /* Whether the body's length can be read in one way only. */
@@ -91,13 +107,21 @@ static void refuse_call(struct http_exchange *x) {
 	if (x->announced > HTTP_JSON_MOST) x->reply.close = true;
 }
 
+/* Browsers say in Sec-Fetch-Site whether the page that asks is of this origin. That also tells
+ * http://localhost from https://localhost, which have one Host where both have their scheme's own
+ * port. */
+static bool is_of_other_site(const struct headers *h, bool tls) {
+	return !http_origin_is_ours(h->origin, h->host, tls) ||
+	       (h->site && strcasecmp(h->site, "same-origin") != 0);
+}
+
 static bool check_site(struct http_exchange *x, const struct headers *h) {
 	const struct listening *const listening = x->server->params.listening;
 	if (!http_host_is_ours(h->host, (const char *const *)listening->names,
 	                       listening->name_count))
 		http_fail(&x->reply, 421, "invalid_request_error", "wrong_host", NULL,
 		          "this server has another name; --host NAME gives it one more");
-	else if (h->origin && !http_origin_is_ours(h->origin, h->host, listening->tls))
+	else if (h->origin && is_of_other_site(h, listening->tls))
 		http_fail(&x->reply, 403, "permission_error", "wrong_origin", NULL,
 		          "a page of another site may not ask this server");
 	return !x->reply.response;
@@ -132,6 +156,10 @@ static void judge_call(struct http_exchange *x) {
 	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {
 		http_fail(&x->reply, 400, "invalid_request_error", "invalid_value", NULL,
 		          "this request takes no body");
+	} else if (x->coded && has_body(x)) {
+		http_add(&x->reply, "Accept-Encoding", "identity");
+		http_fail(&x->reply, 415, "invalid_request_error", "unsupported_encoding", NULL,
+		          "Content-Encoding is not read here: send the body as it is");
 	} else {
 		const uint64_t most =
 		    x->route->body == HTTP_BODY_UPLOAD ? HTTP_UPLOAD_MOST : HTTP_JSON_MOST;
@@ -166,6 +194,25 @@ static bool has_many(const struct http_exchange *x) {
 	for (const struct watched *w = x->server->connections; w; w = w->next)
 		same += w != x->watched && !strcmp(w->holder.owner, x->holder->owner);
 	return x->server->params.proxy && same >= HTTP_ADDRESS_CONNECTIONS;
+}
+
+/* Whether a connection that found as many of its address as there may be still does. Once others
+ * have ended it is one like them. */
+static bool is_of_crowd(struct http_exchange *x) {
+	if (!x->watched->crowd) return false;
+	(void)pthread_mutex_lock(&x->server->lock);
+	x->watched->crowd = http_address_is_full(x->server, x->watched->address);
+	(void)pthread_mutex_unlock(&x->server->lock);
+	return x->watched->crowd;
+}
+
+static void refuse_crowd(struct http_exchange *x) {
+	x->reply.close = true;
+	http_add(&x->reply, "Retry-After", "10");
+	http_fail(&x->reply, 429, "rate_limit_error", "queue_full", NULL,
+	          "%d connections of this address are open, which is the most",
+	          HTTP_ADDRESS_CONNECTIONS);
+	refuse_call(x);
 }
 
 static void refuse_key(struct http_exchange *x) {
@@ -224,7 +271,14 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
 		method_known |= !strcmp(method, methods[i]);
 	read_client(x, &h);
-	if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
+	x->coded = h.coded;
+	if (is_of_crowd(x)) {
+		refuse_crowd(x);
+	} else if (h.many) {
+		refuse_size(x, HEADERS_MOST, "headers");
+	} else if (size_of_head(x) > HTTP_HEADER_MOST) {
+		refuse_size(x, HTTP_HEADER_MOST, "bytes");
+	} else if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
 	    !read_framing(x, &h, version)) {
 		refuse_form(x, "the request is malformed, or could be read in two ways");
 	} else if (!method_known) {

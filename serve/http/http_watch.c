@@ -58,10 +58,11 @@ void *http_watch_thread(void *user) {
 		const double now = http_now();
 		(void)pthread_mutex_lock(&server->lock);
 		for (struct watched *w = server->connections; w; w = w->next) look_at(w, now);
+		ending = server->ending;
+		http_see_off(server, now);
 		const size_t logged = server->logged;
 		memcpy(log, server->log, logged);
 		server->logged = 0;
-		ending = server->ending;
 		(void)pthread_mutex_unlock(&server->lock);
 		(void)file_write(STDERR_FILENO, log, logged);
 		streams_tick(server->streams);

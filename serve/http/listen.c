@@ -5,6 +5,7 @@
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/disk/secrecy.h"
+#include "serve/http/http_check.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,20 +44,16 @@ static unsigned port_of(const union address *address) {
 	                                                : address->four.sin_port);
 }
 
-/* Adds NAME:PORT, and NAME alone where it may come without the port. */
-static bool add_name(struct listening *l, const char *name, unsigned port, bool bare) {
-	if (l->name_count + 2 > LISTEN_NAMES) return false;
-	if (asprintf(&l->names[l->name_count], "%s:%u", name, port) < 0) {
-		l->names[l->name_count] = NULL;
-		return false;
-	}
-	l->name_count++;
-	if (!bare) return true;
-	l->names[l->name_count] = strdup(name);
+/* Adds NAME, of NAME or NAME:PORT. */
+static bool add_name(struct listening *l, const char *name) {
+	if (l->name_count == LISTEN_NAMES) return false;
+	l->names[l->name_count] = strndup(name, http_name_size(name));
 	return l->names[l->name_count++] != NULL;
 }
 
-/* The names that clients may use. A Unix socket has none: no browser reaches it. */
+/* The names that clients may use, with whatever port (http_host_is_ours says why). Those of the
+ * loopback are right for every server: behind a tunnel or a container's published port a browser
+ * uses them, and no other site can have them. A Unix socket has no names: no browser reaches it. */
 static enum cuttle_status name_socket(struct listening *l, const struct listen_request *request,
                                       const union address *address, struct cuttle_error *error) {
 	char host[INET6_ADDRSTRLEN] = "", shown[INET6_ADDRSTRLEN + 2];
@@ -67,23 +64,21 @@ static enum cuttle_status name_socket(struct listening *l, const struct listen_r
 	}
 	const bool six = address->any.sa_family == AF_INET6,
 	           loopback = is_loopback_address(address);
-	const unsigned port = port_of(address);
-	const bool own_port = port == (l->tls ? 443U : 80U);
+	static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
 	(void)inet_ntop(address->any.sa_family,
 	                six ? (const void *)&address->six.sin6_addr
 	                    : (const void *)&address->four.sin_addr,
 	                host, sizeof host);
 	(void)snprintf(shown, sizeof shown, six ? "[%s]" : "%s", host);
-	bool named = add_name(l, shown, port, own_port);
-	if (loopback) named = named && add_name(l, "localhost", port, own_port);
-	// Behind a proxy clients name the proxy's port, or none where it is the scheme's own.
+	bool named = add_name(l, shown);
+	for (size_t i = 0; i < LISTEN_OWN - 1; i++) named = named && add_name(l, own[i]);
 	for (size_t i = 0; i < request->name_count; i++)
-		named = named && add_name(l, request->names[i], port, true);
+		named = named && add_name(l, request->names[i]);
 	(void)snprintf(l->shown, sizeof l->shown, "%s://%s:%u", l->tls ? "https" : "http", shown,
-	               port);
+	               port_of(address));
 	if (!named)
 		return io_fail(error, CUTTLE_USAGE, "at most %d host names may be given",
-		               LISTEN_NAMES / 2 - 2);
+		               LISTEN_NAMES - LISTEN_OWN);
 	if (loopback || (l->tls && request->keys)) return CUTTLE_OK;
 	return io_fail(
 	    error, CUTTLE_USAGE,

@@ -13,14 +13,15 @@
 #define LISTEN_UNIX "unix:"
 
 enum {
-	LISTEN_NAMES = 24 /* Host values, at most */
+	LISTEN_NAMES = 24, /* names, at most */
+	LISTEN_OWN = 4     /* of them its address, and those of the loopback */
 };
 
 struct listen_request {
 	const char *address;      /* NULL = systemd's socket, else LISTEN_DEFAULT */
 	const char *certificate;  /* PEM file; NULL = no TLS */
 	const char *secret;       /* PEM file of its key; NULL = no TLS */
-	const char *const *names; /* [name_count] more host names that clients may use */
+	const char *const *names; /* [name_count] NAME or NAME:PORT that clients may use, too */
 	size_t name_count;
 	bool keys; /* clients need a key */
 };
@@ -32,7 +33,7 @@ struct listening {
 	char *secret;      /* the same */
 	char *path;        /* of a Unix socket that we made; removed at the end; owned; or NULL */
 	char shown[160];   /* "http://127.0.0.1:8080" */
-	char *names[LISTEN_NAMES]; /* Host values that are ours, owned; none for a Unix socket */
+	char *names[LISTEN_NAMES]; /* without ports, owned; none for a Unix socket */
 	size_t name_count;
 };
 

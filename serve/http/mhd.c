@@ -22,7 +22,8 @@ enum cuttle_status mhd_load(struct cuttle_error *error) {
 	    {"MHD_get_connection_values", &mhd.values},
 	    {"MHD_lookup_connection_value", &mhd.value},
 	    {"MHD_get_connection_info", &mhd.connection_info},
-	    {"MHD_is_feature_supported", &mhd.has_feature}};
+	    {"MHD_is_feature_supported", &mhd.has_feature},
+	    {"MHD_get_reason_phrase_for", &mhd.reason}};
 	if (library_load("libmicrohttpd.so.12", functions, sizeof functions / sizeof *functions))
 		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_USAGE,

@@ -25,6 +25,7 @@ extern struct mhd {
 	__typeof__(MHD_lookup_connection_value) *value;
 	__typeof__(MHD_get_connection_info) *connection_info;
 	__typeof__(MHD_is_feature_supported) *has_feature;
+	__typeof__(MHD_get_reason_phrase_for) *reason;
 } mhd;
 
 /* Loads the library, once for the process. USAGE: there is none, or an old one. */

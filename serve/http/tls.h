@@ -20,4 +20,7 @@ void *tls_callback(void);
 /* No server shows it any more. */
 void tls_drop(void);
 
+/* Sends bytes on a connection whose handshake is done, without waiting. */
+void tls_send(void *session, const void *bytes, size_t size);
+
 #endif
