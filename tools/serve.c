@@ -101,8 +101,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "certificate chain in PEM form, for TLS 1.2 and 1.3"},
 	{.name = "tls-key", SERVE(secret), .argument = "FILE", .help = "its private key"},
 	{.name = "host", SERVE(hosts), .argument = "NAME",
-	 .help = "another name by which clients call this server, as behind a proxy; may be given "
-	         "several times"},
+	 .help = "another name by which clients call this server, as behind a proxy, with whatever "
+	         "port; may be given several times"},
 	{.name = "trusted-proxy", SERVE(proxy), .argument = "ADDRESS",
 	 .help = "connections from this address are of a proxy: the audit trail has the client's "
 	         "address, as its Forwarded or X-Forwarded-For says, and connections are limited "
@@ -277,7 +277,9 @@ static bool is_host_name(const char *name) {
 	                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
 	const char *const port = name + 2 * six + size;
 	if (!size || (six && name[1 + size] != ']')) return false;
-	return !*port || (*port == ':' && port[1] && http_name_size(name));
+	if (!*port) return true;
+	return *port == ':' && port[1] && http_name_size(name) &&
+	       strtoul(port + 1, NULL, 10) <= UINT16_MAX;
 }
 
 /* What is wrong with the values, NULL: nothing. Some say nothing to a server without jobs. */

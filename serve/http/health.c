@@ -56,14 +56,21 @@ static bool prepare_health(CURL *curl, const char *url, const char *socket) {
 	return set;
 }
 
+static CURLcode ask_health(CURL *curl, const char *text, bool tls) {
+	const bool local = !strncmp(text, LISTEN_UNIX, strlen(LISTEN_UNIX));
+	char url[HEALTH_URL];
+	(void)snprintf(url, sizeof url, "%s://%s/health", tls ? "https" : "http",
+	               local ? "localhost" : text);
+	if (!prepare_health(curl, url, local ? text + strlen(LISTEN_UNIX) : NULL))
+		return CURLE_FAILED_INIT;
+	return asking.ask(curl);
+}
+
 enum cuttle_status health_ask(const char *address, bool tls, struct cuttle_error *error) {
 	const char *const text = address ? address : LISTEN_DEFAULT;
 	const bool local = !strncmp(text, LISTEN_UNIX, strlen(LISTEN_UNIX));
-	char url[HEALTH_URL];
-	const int size = snprintf(url, sizeof url, "%s://%s/health", tls ? "https" : "http",
-	                          local ? "localhost" : text);
 	// More than an address would make another URL of it.
-	if (size >= HEALTH_URL || (!local && strpbrk(text, "/@?#\\ ")))
+	if (strlen(text) >= HEALTH_URL - sizeof "https:///health" || (!local && strpbrk(text, "/@?#\\ ")))
 		return io_fail(error, CUTTLE_USAGE,
 		               "--listen %s: must be the server's own HOST:PORT or unix:PATH",
 		               text);
@@ -73,12 +80,17 @@ enum cuttle_status health_ask(const char *address, bool tls, struct cuttle_error
 		               "libcurl4");
 	CURL *const curl = asking.begin(CURL_GLOBAL_DEFAULT) == CURLE_OK ? asking.open() : NULL;
 	if (!curl) return io_fail(error, CUTTLE_INTERNAL, "libcurl cannot begin");
-	CURLcode code = CURLE_FAILED_INIT;
-	if (prepare_health(curl, url, local ? text + strlen(LISTEN_UNIX) : NULL))
-		code = asking.ask(curl);
+	CURLcode code = ask_health(curl, text, tls);
+	// A server with TLS closes a connection that begins without it, and says no more.
+	const bool other = (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR) && !tls &&
+	                   ask_health(curl, text, true) == CURLE_OK;
 	long answer = 0;
 	if (code == CURLE_OK) (void)asking.tell(curl, CURLINFO_RESPONSE_CODE, &answer);
 	asking.close(curl);
+	if (other || code == CURLE_SSL_CONNECT_ERROR)
+		return io_fail(error, CUTTLE_INTERNAL, "no answer from %s: %s", text,
+		               other ? "the server has TLS: add its --tls-cert FILE"
+		                     : "there is no TLS: leave out --tls-cert");
 	if (code != CURLE_OK)
 		return io_fail(error, CUTTLE_INTERNAL, "no answer from %s: %s", text,
 		               asking.explain(code));

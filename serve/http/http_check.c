@@ -150,9 +150,9 @@ const struct http_route *http_find_route(const struct http_table *tables, size_t
 size_t http_name_size(const char *host) {
 	const char *const close = *host == '[' ? strchr(host, ']') : NULL;
 	const size_t size = close ? (size_t)(close + 1 - host) : strcspn(host, ":");
-	const char *const port = host + size + (host[size] == ':');
-	const size_t digits = strspn(port, "0123456789");
-	return port[digits] || digits > 5 ? 0 : size;
+	if (!host[size]) return size;
+	const size_t digits = strspn(host + size + 1, "0123456789");
+	return host[size] != ':' || host[size + 1 + digits] || digits > 5 ? 0 : size;
 }
 
 bool http_host_is_ours(const char *host, const char *const *names, size_t count) {

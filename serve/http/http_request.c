@@ -278,6 +278,8 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 		refuse_size(x, HEADERS_MOST, "headers");
 	} else if (size_of_head(x) > HTTP_HEADER_MOST) {
 		refuse_size(x, HTTP_HEADER_MOST, "bytes");
+	} else if (!h.host && head_is_plain(x, &h, method, version)) {
+		refuse_form(x, "the request has no header Host");
 	} else if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
 	    !read_framing(x, &h, version)) {
 		refuse_form(x, "the request is malformed, or could be read in two ways");

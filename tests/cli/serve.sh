@@ -57,6 +57,7 @@ begin slow --listen 127.0.0.1:0
 healthy 0 --listen "127.0.0.1:$port"
 healthy 0 --listen "localhost:$port"
 healthy 1 --listen "127.0.0.1:$port" --tls-cert tiny.gguf
+[ $asks = 0 ] || says err 'there is no TLS: leave out --tls-cert'
 healthy 1 --listen unix:tiny.gguf
 healthy 2 --listen "127.0.0.1:$port/ready"
 refused 2 serve health now
@@ -93,7 +94,7 @@ for unfit in --approval '--queue 3' '--runtime-dir run' '--insecure-seed 1'; do
 	unserved 2 -m tiny.gguf --listen 127.0.0.1:0 $unfit
 	says err "${unfit%% *} needs --state FOLDER"
 done
-for host in 'a b' a/b http://a a:80 '[::1' ''; do
+for host in 'a b' a/b http://a a: a:x a:80:80 a:65536 '[::1' '[::1]80' ''; do
 	unserved 2 -m tiny.gguf --listen 127.0.0.1:0 --host "$host"
 	says err '--host must be a name'
 done
@@ -164,7 +165,7 @@ grep -qE 'canary|alice\.|bob\.' keyed.log && fail "a body or a key is in the log
 says keyed.log '^cuttle serve: POST /v1/completions 200 key=alice$'
 
 # ---- the wire ------------------------------------------------------------------------------------
-begin plain --listen 127.0.0.1:0 --host cuttle.example
+begin plain --listen 127.0.0.1:0 --host cuttle.example:9000
 try malformed "$port" "$pid"
 try sites "$port" "$pid"
 try plain "$port" "$pid"
@@ -318,6 +319,7 @@ END
 	# By the name that the server knows itself by, over TLS, without a key.
 	healthy 0 --listen "0.0.0.0:$port" --tls-cert cert.pem
 	healthy 1 --listen "0.0.0.0:$port"
+	[ $asks = 0 ] || says err 'the server has TLS: add its --tls-cert FILE'
 	kill -INT "$pid"
 	ended 0 open
 else

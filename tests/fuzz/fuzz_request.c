@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	if (size < 1) return 0;
 	const char *const foreign = (const char *)data + 1;
 	char *const text = strndup(foreign, size - 1);
-	const char *const names[] = {"localhost:80"};
+	const char *const names[] = {"localhost"};
+	char fault[HTTP_FAULT];
 	uint64_t length;
 	if (!text) return 0;
 	switch (*data % 4) {
@@ -111,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 		(void)http_read_length(text, &length);
 		break;
 	default:
-		json_decref(http_parse_json(foreign, size - 1));
+		json_decref(http_parse_json(foreign, size - 1, fault));
 	}
 	free(text);
 	return 0;

@@ -172,11 +172,19 @@ static void test_routes(void **state) {
 }
 
 static void test_sites(void **state) {
-	static const char *const names[] = {"localhost:80", "localhost"};
+	static const char *const names[] = {"localhost", "[::1]"};
 	(void)state;
 	assert_true(http_host_is_ours("localhost", names, 2));
 	assert_true(http_host_is_ours("LocalHost:80", names, 2));
-	assert_false(http_host_is_ours("localhost:81", names, 2));
+	// Behind a tunnel the port is another one. It tells nothing about who asks.
+	assert_true(http_host_is_ours("localhost:81", names, 2));
+	assert_true(http_host_is_ours("[::1]", names, 2));
+	assert_true(http_host_is_ours("[::1]:29999", names, 2));
+	static const char *const foreign[] = {
+	    "localhost:80.evil", "localhost:80:80", "localhost:123456", "[::1", "[::1]80", ":80",
+	    "localhos",          "[::1].evil:80",   "evil:80",          "::1",  "localhost[::1]"};
+	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+		assert_false(http_host_is_ours(foreign[i], names, 2));
 	assert_false(http_host_is_ours("localhost.evil", names, 2));
 	assert_false(http_host_is_ours("", names, 2));
 	assert_true(http_host_is_ours("any", NULL, 0));
@@ -195,23 +203,61 @@ static void test_sites(void **state) {
 }
 
 static void test_bodies(void **state) {
-	char deep[128] = {0};
+	char deep[128] = {0}, fault[HTTP_FAULT];
 	(void)state;
 	static const char *const wrong[] = {"", "[]", "1", "{", "{}}", "{\"a\":1,\"a\":2}"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		assert_null(http_parse_json(wrong[i], strlen(wrong[i])));
+		assert_null(http_parse_json(wrong[i], strlen(wrong[i]), fault));
 	for (int depth = 31; depth <= 32; depth++) {
 		char *at = stpcpy(deep, "{\"a\":");
 		memset(at, '[', (size_t)depth);
 		memset(at + depth, ']', (size_t)depth);
 		strcpy(at + 2 * depth, "}");
-		json_t *root = http_parse_json(deep, strlen(deep));
+		json_t *root = http_parse_json(deep, strlen(deep), fault);
 		assert_int_equal(root != NULL, depth == 31);
 		json_decref(root);
 	}
 	// Brackets in a string are no depth.
 	static const char text[] = "{\"a\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[\"}";
-	json_t *root = http_parse_json(text, sizeof text - 1);
+	json_t *root = http_parse_json(text, sizeof text - 1, fault);
+	assert_non_null(root);
+	json_decref(root);
+}
+
+/* What is wrong is told, and where, in words that hold nothing of the body. */
+static void test_faults(void **state) {
+	static const struct {
+		const char *body, *fault;
+	} cases[] = {
+	    {"", "the body is empty"},
+	    {"\x1f\x8b\x08", "compressed"},
+	    {"\xef\xbb\xbf{}", "byte order mark"},
+	    {"[]", "must be one JSON object"},
+	    {"{\"a\":\n18446744073709551615}", "line 2, column 20: the number is too large"},
+	    {"{\"a\":-9223372036854775809}", "the number is too large"},
+	    {"{\"a\":1e999}", "the number is too large"},
+	    {"{\"a\":1,\"a\":2}", "a member stands twice"},
+	    {"{\"a\":\"canary\"", "the body ends before"},
+	    {"{} canary", "something follows"},
+	    {"{\"a\":\"\xff\"}", "not UTF-8"},
+	    {"canary", "not JSON"},
+	    {"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
+	     "32 deep"},
+	    {"{\"dataset\":\"notes\\u0000canary\"}", "a text has \\u0000"},
+	    {"{\"a\":[{\"b\":\"\\u0000\"}]}", "a text has \\u0000"},
+	    {"{\"plan\":{\"schema\":\"\\u0000\"}}", "a text has \\u0000"},
+	    {"{\"schema\":[\"\\u0000\"]}", "a text has \\u0000"},
+	    {"{\"schema\":{\"\\u0000\":1}}", "the name of a member"}};
+	char fault[HTTP_FAULT];
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_null(http_parse_json(cases[i].body, strlen(cases[i].body), fault));
+		if (!strstr(fault, cases[i].fault)) fail_msg("%s: %s", cases[i].body, fault);
+		assert_null(strstr(fault, "canary"));
+	}
+	static const char schema[] =
+	    "{\"plan\":{\"schema\":{\"enum\":[\"a\\u0000b\"]}},\"json_schema\":{\"const\":\"\\u0000\"}}";
+	json_t *root = http_parse_json(schema, sizeof schema - 1, fault);
 	assert_non_null(root);
 	json_decref(root);
 }
@@ -307,7 +353,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_heads),  cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_routes), cmocka_unit_test(test_sites),
-	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_texts),
+	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_faults),cmocka_unit_test(test_texts),
 	    cmocka_unit_test(test_ends),   cmocka_unit_test(test_short_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
