@@ -70,7 +70,8 @@ enum cuttle_status health_ask(const char *address, bool tls, struct cuttle_error
 	const char *const text = address ? address : LISTEN_DEFAULT;
 	const bool local = !strncmp(text, LISTEN_UNIX, strlen(LISTEN_UNIX));
 	// More than an address would make another URL of it.
-	if (strlen(text) >= HEALTH_URL - sizeof "https:///health" || (!local && strpbrk(text, "/@?#\\ ")))
+	if (strlen(text) >= HEALTH_URL - sizeof "https:///health" ||
+	    (!local && strpbrk(text, "/@?#\\ ")))
 		return io_fail(error, CUTTLE_USAGE,
 		               "--listen %s: must be the server's own HOST:PORT or unix:PATH",
 		               text);

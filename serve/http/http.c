@@ -186,9 +186,7 @@ static void refuse_body(struct http_exchange *x, const char *fault) {
 	if (x->too_large)
 		http_fail(&x->reply, 413, "invalid_request_error", "too_large", NULL,
 		          "the body may have %llu bytes", (unsigned long long)most_bytes(x));
-	else
-		http_fail(&x->reply, 400, "invalid_request_error", "invalid_json", NULL, "%s",
-		          fault);
+	else http_fail(&x->reply, 400, "invalid_request_error", "invalid_json", NULL, "%s", fault);
 }
 
 /* The body is complete: the route answers, here or on the disk thread. */

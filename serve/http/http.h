@@ -57,6 +57,7 @@ enum http_pace {
 
 enum {
 	HTTP_HEADER_MOST = 16 << 10,  /* bytes of request line and headers */
+	HTTP_HEADERS_MOST = 64,       /* lines of headers */
 	HTTP_JSON_MOST = 4 << 20,     /* bytes */
 	HTTP_JSON_DEPTH = 32,         /* objects and arrays inside one another */
 	HTTP_UPLOAD_MOST = 256 << 20, /* bytes */

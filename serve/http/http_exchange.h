@@ -41,6 +41,9 @@ enum {
 	HTTP_ADDRESS = 64         /* bytes of a client's address, with a NUL */
 };
 
+#define HTTP_LARGE_HEAD "the head of a request may have 64 headers and 16384 bytes"
+_Static_assert(HTTP_HEADERS_MOST == 64 && HTTP_HEADER_MOST == 16384, "HTTP_LARGE_HEAD says so");
+
 /* http_clock.c: monotonic seconds. */
 double http_now(void);
 
@@ -88,7 +91,7 @@ enum http_work { WORK_KEY, WORK_BEGIN, WORK_PIECE, WORK_ANSWER, WORK_DROP };
  * good, the system would answer those bytes with a reset, on which a client loses the reply that
  * it has not read yet. */
 struct leaving {
-	int socket; /* a copy, owned */
+	int socket;   /* a copy, owned */
 	double until; /* http_now() at which it is closed; 0 = the place is free */
 };
 

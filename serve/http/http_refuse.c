@@ -28,7 +28,7 @@ static const struct refusal {
 } REFUSALS[] = {
     {413, "invalid_request_error", "too_large", "the body, or a chunk of it, is too large"},
     {414, "invalid_request_error", "headers_too_large", "the path is too long"},
-    {431, "invalid_request_error", "headers_too_large", "the head of the request is too large"},
+    {431, "invalid_request_error", "headers_too_large", HTTP_LARGE_HEAD},
     {500, "server_error", "internal", "the server cannot answer this request"},
     {503, "server_error", "out_of_memory", "out of memory"},
     {505, "invalid_request_error", "bad_request", "the version of HTTP is neither 1.0 nor 1.1"},

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADERS_MOST = 64 };
-
 /* What is looked at of the headers. */
 struct headers {
-	const char *names[HEADERS_MOST];
-	const char *values[HEADERS_MOST];
+	const char *names[HTTP_HEADERS_MOST];
+	const char *values[HTTP_HEADERS_MOST];
 	size_t count;
 	bool many;  /* there are more */
 	bool twice; /* one that may stand once only stands twice */
@@ -31,7 +29,7 @@ static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const ch
                                    const char *value) {
 	struct headers *h = user;
 	(void)kind;
-	h->many = h->count == HEADERS_MOST;
+	h->many = h->count == HTTP_HEADERS_MOST;
 	if (h->many) return MHD_NO;
 	if (!value) value = "";
 	if (!strcasecmp(name, "content-encoding") && strcasecmp(value, "identity") != 0)
@@ -62,11 +60,11 @@ static void refuse_form(struct http_exchange *x, const char *message) {
 }
 
 /* A head that is larger than this server reads. */
-static void refuse_size(struct http_exchange *x, int most, const char *what) {
+static void refuse_size(struct http_exchange *x) {
 	x->reply.close = true;
 	x->phase = PHASE_REFUSED;
-	http_fail(&x->reply, 431, "invalid_request_error", "headers_too_large", NULL,
-	          "the head of a request may have %d %s", most, what);
+	http_fail(&x->reply, 431, "invalid_request_error", "headers_too_large", NULL, "%s",
+	          HTTP_LARGE_HEAD);
 }
 
 static size_t size_of_head(const struct http_exchange *x) {
@@ -274,14 +272,12 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 	x->coded = h.coded;
 	if (is_of_crowd(x)) {
 		refuse_crowd(x);
-	} else if (h.many) {
-		refuse_size(x, HEADERS_MOST, "headers");
-	} else if (size_of_head(x) > HTTP_HEADER_MOST) {
-		refuse_size(x, HTTP_HEADER_MOST, "bytes");
+	} else if (h.many || size_of_head(x) > HTTP_HEADER_MOST) {
+		refuse_size(x);
 	} else if (!h.host && head_is_plain(x, &h, method, version)) {
 		refuse_form(x, "the request has no header Host");
 	} else if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
-	    !read_framing(x, &h, version)) {
+	           !read_framing(x, &h, version)) {
 		refuse_form(x, "the request is malformed, or could be read in two ways");
 	} else if (!method_known) {
 		refuse_form(x, "the method is none of GET, HEAD, POST, PUT, DELETE and OPTIONS");

@@ -180,9 +180,12 @@ static void test_sites(void **state) {
 	assert_true(http_host_is_ours("localhost:81", names, 2));
 	assert_true(http_host_is_ours("[::1]", names, 2));
 	assert_true(http_host_is_ours("[::1]:29999", names, 2));
-	static const char *const foreign[] = {
-	    "localhost:80.evil", "localhost:80:80", "localhost:123456", "[::1", "[::1]80", ":80",
-	    "localhos",          "[::1].evil:80",   "evil:80",          "::1",  "localhost[::1]"};
+	static const char *const foreign[] = {"localhost:80.evil", "localhost:80:80",
+	                                      "localhost:123456",  "[::1",
+	                                      "[::1]80",           ":80",
+	                                      "localhos",          "[::1].evil:80",
+	                                      "evil:80",           "::1",
+	                                      "localhost[::1]"};
 	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
 		assert_false(http_host_is_ours(foreign[i], names, 2));
 	assert_false(http_host_is_ours("localhost.evil", names, 2));
@@ -255,8 +258,8 @@ static void test_faults(void **state) {
 		if (!strstr(fault, cases[i].fault)) fail_msg("%s: %s", cases[i].body, fault);
 		assert_null(strstr(fault, "canary"));
 	}
-	static const char schema[] =
-	    "{\"plan\":{\"schema\":{\"enum\":[\"a\\u0000b\"]}},\"json_schema\":{\"const\":\"\\u0000\"}}";
+	static const char schema[] = "{\"plan\":{\"schema\":{\"enum\":[\"a\\u0000b\"]}},\"json_"
+	                             "schema\":{\"const\":\"\\u0000\"}}";
 	json_t *root = http_parse_json(schema, sizeof schema - 1, fault);
 	assert_non_null(root);
 	json_decref(root);
@@ -351,10 +354,11 @@ static void test_short_texts(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_heads),  cmocka_unit_test(test_lengths),
-	    cmocka_unit_test(test_routes), cmocka_unit_test(test_sites),
-	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_faults),cmocka_unit_test(test_texts),
-	    cmocka_unit_test(test_ends),   cmocka_unit_test(test_short_texts),
+	    cmocka_unit_test(test_heads),       cmocka_unit_test(test_lengths),
+	    cmocka_unit_test(test_routes),      cmocka_unit_test(test_sites),
+	    cmocka_unit_test(test_bodies),      cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_texts),       cmocka_unit_test(test_ends),
+	    cmocka_unit_test(test_short_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -551,10 +551,14 @@ def case_refusals():
     text = json.loads(answer(post(b"/v1/completions", {"prompt": "a", "json_schema": {"enum": ["a\0b"]}}))[1])["choices"][0]["text"]
     if json.loads(text) != "a\0b":
         fail(f"a schema with a NUL: {text!r}")
-    for head, wanted in ((b"X: y\r\n" * 65, "64 headers"), (b"Cookie: " + b"a" * 16384 + b"\r\n", "16384 bytes"), (b"Cookie: " + b"a" * 40000 + b"\r\n", "too large")):
+    for head in (b"X: y\r\n" * 65, b"X: y\r\n" * 2000, b"Cookie: " + b"a" * 16384 + b"\r\n", b"Cookie: " + b"a" * 40000 + b"\r\n"):
         error = check_error(b"GET /health HTTP/1.1\r\nHost: " + HOST + b"\r\n" + head + b"\r\n", 431, "headers_too_large")
-        if wanted not in error["message"]:
+        if "64 headers and 16384 bytes" not in error["message"]:
             fail(f"{len(head)} bytes of a head: {error}")
+    # As much as it says is read.
+    head = b"GET /health HTTP/1.1\r\nHost: " + HOST + b"\r\nConnection: close\r\nX-A: "
+    answer(head + b"a" * (16384 - 4 - len(head)) + b"\r\n\r\n")
+    answer(get(b"/health", *[b"X: y"] * 62))
     large = b"POST /v1/completions HTTP/1.1\r\nHost: " + HOST + b"\r\n"
     check_error(large + b"Content-Length: 4194305\r\n\r\n", 413, "too_large")
     chunk = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + b"100000\r\n" + b"a" * 0x100000 + b"\r\n"
