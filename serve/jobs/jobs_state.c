@@ -338,6 +338,7 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	    {"guarantee", encode_guarantee(quote)},
 	    {"charge", charge ? json_incref(charge) : json_null()},
 	    {"approval", approval ? json_string(approval) : json_null()},
+	    {"officer_starts", json_boolean(jobs->options.approval)},
 	    {"references_needed",
 	     json_integer(json_integer_value(json_object_get(quote, "references_needed")))},
 	    {"references_uploaded",

@@ -252,17 +252,60 @@ def check_job():
         wrong(f"the texts that are shown are not those of the file: {shown[:1]} {texts[:1]}")
 
 
-def check_refused():
-    """Records that will not do: the job waits for others. It can be cancelled, and deleted."""
-    with open(os.path.join(FOLDER, "few.csv"), "w", encoding="ascii") as file:
-        file.write("text\nPatient 1\n")
+def choose(name, text):
+    """Makes a file, and gives it to the form."""
+    with open(os.path.join(FOLDER, name), "w", encoding="utf-8") as file:
+        file.write(text)
+    element("file").send_keys(os.path.join(FOLDER, name))
+
+
+def is_fault(field, word):
+    """The field is marked, in the colour of faults, with that word; and there is no way on."""
+    note = field + "-fault"
+    return (seen(note) and word in element(note).text and element(field).get_attribute("aria-invalid") == "true"
+            and not element("review").is_enabled())
+
+
+def check_files():
+    """What the server would refuse of a file the page says before, and it counts records as the server does."""
     go("#new")
     wait(lambda: seen("new"), "the form")
-    element("file").send_keys(os.path.join(FOLDER, "few.csv"))
-    wait(lambda: element("review").is_enabled(), "a plan for a file whose records only the server can count")
-    element("review").click()
-    wait(lambda: seen("confirm"), "the question before the start")
-    element("confirm-yes").click()
+    notes = "\n".join(f'{number},"a note, of ""two""\r\nlines"' for number in range(9))
+    choose("notes.csv", "\ufeffid, \"the\nnote\" \r\n\r\n" + notes + "\n\n  \n")
+    wait(lambda: is_fault("text_field", "no field text. It has id, the\nnote."), "a field that the file does not have, in red")
+    if "9 records" not in element("file-hint").text:
+        wrong("records of CSV are not counted: " + element("file-hint").text)
+    if "would be refused" not in element("promise").text:
+        wrong("a file that would be refused has a promise")
+    look("field")
+    for field, typed, known in (("text_field", "id", True), ("unit_key", "owner", False), ("unit_key", "id", True)):
+        element(field).clear()
+        element(field).send_keys(typed)
+        if known:
+            wait(lambda: element("review").is_enabled(), "a plan with the field " + typed)
+        else:
+            wait(lambda: is_fault("unit_key", "no field " + typed), "an owner's field that the file does not have, in red")
+    element("unit_key").clear()
+    element("text_field").clear()
+    element("text_field").send_keys("text")
+    for name, text, word in (("lines.jsonl", "id,text\n1,a\n", "Is it CSV?"), ("empty.jsonl", "\n", "is empty"), ("marks.csv", "id;text\n1;a\n", "semicolons")):
+        choose(name, text)
+        wait(lambda: is_fault("file", word), name + " as a file that will not do")
+    # A field may be in a later record alone.
+    choose("late.jsonl", '{"id":1}\n' * 9 + '{"text":"a"}')
+    wait(lambda: element("review").is_enabled() and "10 records" in element("file-hint").text, "a field in the last record")
+    choose("few.csv", "text\nPatient 1\n")
+    wait(lambda: "too few" in element("promise").text and not element("review").is_enabled(), "a word about too few rows")
+
+
+def check_refused():
+    """Records that will not do: the job waits for others. It can be cancelled, and deleted."""
+    job = ask("POST", "/v1/jobs", {"type": "generate", "dataset": "notes", "plan": {"num": 3, "batch_size": 3, "max_tokens": 16, "epsilon": 5},
+                                   "references": {"format": "csv"}}, server=URL, **{"Idempotency-Key": "few"})["id"]
+    go("#job/" + job)
+    wait(lambda: seen("again"), "the field for the file")
+    element("again").send_keys(os.path.join(FOLDER, "few.csv"))
+    [node for node in browser.find_elements(By.TAG_NAME, "button") if node.text == "Upload and start"][0].click()
     wait(lambda: seen("trouble") and "too few" in element("trouble").text, "a word about too few records")
     wait(lambda: seen("again"), "the field for another file")
     look("refused")
@@ -306,12 +349,12 @@ def check_officer():
     look("budget")
 
 
-def ask(method, path, body=None, role="use", **headers):
-    """OFFICE's answer, as JSON where it is some. The page is not asked."""
+def ask(method, path, body=None, role="use", server=OFFICE, **headers):
+    """A server's answer, as JSON where it is some. The page is not asked."""
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
     headers = {"Authorization": "Bearer " + read_key(role), **({"Content-Type": kind} if data else {}), **headers}
-    with urllib.request.urlopen(urllib.request.Request(OFFICE + path, data, headers, method=method), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(server + path, data, headers, method=method), timeout=60) as reply:
         said = reply.read()
     return json.loads(said) if said.startswith(b"{") and b"\n{" not in said else said
 
@@ -351,9 +394,24 @@ def check_day():
     second = wait_for_approval("second")
     for _ in range(25):
         ask("GET", "/v1/trail", role="officer")
+    # Who may not start a job has no button for it.
+    def buttons():
+        return [node.text for node in browser.find_elements(By.CSS_SELECTOR, "#job-body button")]
+    browser.get(OFFICE + "/")
+    sign_in("use")
+    go("#job/" + first["id"])
+    wait(lambda: "An officer looks at the job" in element("job-body").text, "a job that waits for an officer")
+    if buttons() != ["Cancel job", "Delete"]:
+        wrong(f"a scientist has other buttons: {buttons()}")
+    look("waits")
+    browser.get("data:,")
     browser.get(OFFICE + "/")
     sign_in("officer")
     wait(lambda: seen("officer-link"), "the way to the officer's day")
+    go("#job/" + first["id"])
+    wait(lambda: buttons() == ["Start", "Cancel job", "Delete"], "the officer's buttons")
+    go("#new")
+    wait(lambda: seen("new"), "the form")
     tab_to(by_id("officer-link"), "the way to the officer's day")
     press(Keys.ENTER)
     wait(lambda: len(browser.find_elements(By.CSS_SELECTOR, "#waiting-list li")) == 2, "two jobs that wait")
@@ -600,6 +658,7 @@ with tempfile.TemporaryDirectory(dir=FOLDER) as profile:
         check_plan()
         check_job()
         check_lists()
+        check_files()
         check_refused()
         go("#jobs")
         check_secrecy()
