@@ -16,6 +16,7 @@
 #include "serve/http/tls.h"
 
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -76,7 +77,9 @@ void http_see_off(struct http_server *server, double now) {
 		// A client that sends faster than this is cut off.
 		for (int i = 0; i < 64 && got > 0; i++)
 			got = recv(l->socket, dropped, sizeof dropped, MSG_DONTWAIT);
-		if (got < 0 && now < l->until && !server->ending) continue;
+		// They may be of an upload.
+		sodium_memzero(dropped, sizeof dropped);
+		if (got != 0 && now < l->until && !server->ending) continue;
 		(void)close(l->socket);
 		l->until = 0;
 	}

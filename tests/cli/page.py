@@ -272,7 +272,7 @@ def check_files():
     wait(lambda: seen("new"), "the form")
     notes = "\n".join(f'{number},"a note, of ""two""\r\nlines"' for number in range(9))
     choose("notes.csv", "\ufeffid, \"the\nnote\" \r\n\r\n" + notes + "\n\n  \n")
-    wait(lambda: is_fault("text_field", "no field text. It has id, the\nnote."), "a field that the file does not have, in red")
+    wait(lambda: is_fault("text_field", "no field text. It has id, the note."), "a field that the file does not have, in red")
     if "9 records" not in element("file-hint").text:
         wrong("records of CSV are not counted: " + element("file-hint").text)
     if "would be refused" not in element("promise").text:
