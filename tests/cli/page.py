@@ -308,7 +308,7 @@ def check_refused():
     wait(lambda: seen("again"), "the field for another file")
     look("refused")
     for button, state in (("Cancel job", "cancelled"), ("Delete", "3 texts from notes")):
-        [node for node in browser.find_elements(By.TAG_NAME, "button") if node.text == button][0].click()
+        wait(lambda: [node for node in browser.find_elements(By.TAG_NAME, "button") if node.text == button], button)[0].click()
         wait(lambda: seen("confirm"), "the question before " + button)
         element("confirm-yes").click()
         wait(lambda: state in browser.find_element(By.TAG_NAME, "main").text and not seen("confirm"), "the end of " + button)
