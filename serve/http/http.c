@@ -36,15 +36,6 @@ static void print_address(struct MHD_Connection *connection, char text[HTTP_ADDR
 	if (bytes) (void)inet_ntop(address->sa_family, bytes, text, HTTP_ADDRESS);
 }
 
-bool http_address_is_full(const struct http_server *server, const char *address) {
-	size_t same = 0;
-	// Behind a proxy keys are counted, and who reaches a Unix socket is of this machine.
-	if (server->params.proxy || !strcmp(address, "unix")) return false;
-	for (const struct watched *w = server->connections; w; w = w->next)
-		same += !w->crowd && !strcmp(w->address, address);
-	return same >= HTTP_ADDRESS_CONNECTIONS;
-}
-
 static void note_connection(void *user, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode code) {
 	struct http_server *const server = user;
@@ -69,17 +60,6 @@ static void note_connection(void *user, struct MHD_Connection *connection, void 
 		*context = NULL;
 	}
 	(void)pthread_mutex_unlock(&server->lock);
-}
-
-/* The server's name and a number. By hand, as snprintf adds 1.6 % to /health. */
-void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]) {
-	const size_t size = strlen(server->name);
-	unsigned char number[(HTTP_REQUEST_ID - sizeof server->name) / 2];
-	const uint64_t begun = server->begun++;
-	for (size_t i = 0; i < sizeof number; i++)
-		number[i] = (unsigned char)(begun >> 8 * (sizeof number - 1 - i));
-	memcpy(name, server->name, size);
-	(void)sodium_bin2hex(name + size, HTTP_REQUEST_ID - size, number, sizeof number);
 }
 
 /* The request line was read. NULL: no memory, and the request is refused without a reply. */

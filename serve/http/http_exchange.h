@@ -206,10 +206,8 @@ void http_exchange_free(struct http_exchange *x);
 void *http_line_thread(void *line);
 /* Whether one more key may wait to be hashed, of all and of this address. */
 bool http_key_has_place(const struct http_exchange *x);
-
-/* http.c: whether an address has as many connections as it may have. The lock is held. */
+/* Whether an address has as many connections as it may have. The lock is held. */
 bool http_address_is_full(const struct http_server *server, const char *address);
-void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]);
 
 /* http_refuse.c: takes what still comes from those who were refused; at the end closes all. The
  * lock is held. */
@@ -228,7 +226,9 @@ void http_log(struct http_server *server, const struct http_exchange *x);
 extern const struct http_table http_state_table;
 void http_count(struct http_server *server, const struct http_route *route, unsigned code);
 
-/* http_reply.c: sends the reply, on the HTTP thread. */
+/* http_reply.c: gives the next request its name. */
+void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]);
+/* Sends the reply, on the HTTP thread. */
 enum MHD_Result http_send(struct http_exchange *x);
 /* The watch thread no longer looks whether the client of a later reply has left. */
 void http_forget_later(struct http_exchange *x);

@@ -7,6 +7,7 @@
 
 #include "base/misuse.h"
 #include "io/disk/jsonout.h"
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,17 @@ void http_forget_later(struct http_exchange *x) {
 	(void)pthread_mutex_lock(&x->server->lock);
 	x->watched->waiting = NULL;
 	(void)pthread_mutex_unlock(&x->server->lock);
+}
+
+/* The server's name and a number. By hand, as snprintf adds 1.6 % to /health. */
+void http_name_request(struct http_server *server, char name[HTTP_REQUEST_ID]) {
+	const size_t size = strlen(server->name);
+	unsigned char number[(HTTP_REQUEST_ID - sizeof server->name) / 2];
+	const uint64_t begun = server->begun++;
+	for (size_t i = 0; i < sizeof number; i++)
+		number[i] = (unsigned char)(begun >> 8 * (sizeof number - 1 - i));
+	memcpy(name, server->name, size);
+	(void)sodium_bin2hex(name + size, HTTP_REQUEST_ID - size, number, sizeof number);
 }
 
 enum MHD_Result http_send(struct http_exchange *x) {

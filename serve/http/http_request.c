@@ -67,7 +67,7 @@ static void refuse_size(struct http_exchange *x) {
 	          HTTP_LARGE_HEAD);
 }
 
-static size_t size_of_head(const struct http_exchange *x) {
+static size_t head_size_of(const struct http_exchange *x) {
 	const union MHD_ConnectionInfo *info =
 	    mhd.connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 	return info ? info->header_size : 0;
@@ -76,7 +76,7 @@ static size_t size_of_head(const struct http_exchange *x) {
 static bool head_is_plain(struct http_exchange *x, const struct headers *headers,
                           const char *method, const char *version) {
 	const struct http_head head = {.bytes = method,
-	                               .size = size_of_head(x),
+	                               .size = head_size_of(x),
 	                               .uri = x->uri,
 	                               .uri_size = strlen(x->target),
 	                               .target = x->target,
@@ -272,7 +272,7 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 	x->coded = h.coded;
 	if (is_of_crowd(x)) {
 		refuse_crowd(x);
-	} else if (h.many || size_of_head(x) > HTTP_HEADER_MOST) {
+	} else if (h.many || head_size_of(x) > HTTP_HEADER_MOST) {
 		refuse_size(x);
 	} else if (!h.host && head_is_plain(x, &h, method, version)) {
 		refuse_form(x, "the request has no header Host");

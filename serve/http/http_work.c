@@ -45,6 +45,15 @@ static void queue_work(struct http_exchange *x) {
 	(void)pthread_cond_signal(&line->wake);
 }
 
+bool http_address_is_full(const struct http_server *server, const char *address) {
+	size_t same = 0;
+	// Behind a proxy keys are counted, and who reaches a Unix socket is of this machine.
+	if (server->params.proxy || !strcmp(address, "unix")) return false;
+	for (const struct watched *w = server->connections; w; w = w->next)
+		same += !w->crowd && !strcmp(w->address, address);
+	return same >= HTTP_ADDRESS_CONNECTIONS;
+}
+
 /* One address gets half of the places, so that its wrong keys do not keep out all new ones. */
 bool http_key_has_place(const struct http_exchange *x) {
 	struct http_server *const server = x->server;
