@@ -68,7 +68,7 @@ static bool fit_string(struct fitting *in, const struct shape *shape, const json
 	if (length > shape->most) return misfit_by(in, shape, ASPECT_MAX_LENGTH);
 	if (shape->pattern != SIZE_MAX &&
 	    !pattern_fits(&in->schema->patterns[shape->pattern].any, text, size))
-		return misfit_by(in, shape, shape->date ? ASPECT_FORMAT : ASPECT_PATTERN);
+		return misfit_by(in, shape, shape->format ? ASPECT_FORMAT : ASPECT_PATTERN);
 	return write_string(in, text, size);
 }
 
@@ -215,6 +215,15 @@ static bool fit_shape(struct fitting *in, uint32_t number, const json_t *value) 
 bool shape_fits(const struct schema *schema, uint32_t shape, const json_t *value) {
 	struct fitting in = {.schema = schema, .steps = STEPS};
 	return fit_shape(&in, shape, value);
+}
+
+bool shape_fits_paid(const struct schema *schema, uint32_t shape, const json_t *value,
+                     struct pattern_budget *budget) {
+	const size_t most = budget->steps / 10 < STEPS ? budget->steps / 10 : STEPS;
+	struct fitting in = {.schema = schema, .steps = most};
+	const bool fits = fit_shape(&in, shape, value);
+	budget->steps -= 10 * (most - in.steps);
+	return fits;
 }
 
 enum cuttle_status schema_record(const struct schema *schema, const json_t *object,

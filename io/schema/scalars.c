@@ -9,11 +9,45 @@
 
 /* Dates of the calendar from year 1 on: months of 31, 30 and 28 days, and 29 February of leap
  * years: a multiple of 4, and not of 100 unless of 400. */
-static const char DATE[] =
-    "^(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)-(?:"
-    "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|"
-    "02-(?:0[1-9]|1[0-9]|2[0-8]))|"
-    "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)$";
+#define DATE                                                                                       \
+	"(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)-(?:"                            \
+	"(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|"     \
+	"02-(?:0[1-9]|1[0-9]|2[0-8]))|"                                                            \
+	"(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|"                                            \
+	"(?:0[48]|[2468][048]|[13579][26])00)-02-29)"
+
+/* RFC 3339's times: no leap seconds, which few programs read. Letters may be small. */
+#define TIME                                                                                       \
+	"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?"                                 \
+	"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+/* RFC 5321's mailboxes whose local part has no quotes, and whose host is a name. */
+#define ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+#define OCTET "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+
+static const struct string_format {
+	const char *name;
+	const char *pattern;
+} STRING_FORMATS[] = {{"date", "^" DATE "$"},
+                      {"date-time", "^" DATE "[Tt]" TIME "$"},
+                      {"time", "^" TIME "$"},
+                      {"uuid", "^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"},
+                      {"email", "^" ATOM "(?:\\." ATOM ")*@" LABEL "(?:\\." LABEL ")*$"},
+                      {"ipv4", "^" OCTET "(?:\\." OCTET "){3}$"}};
+
+/* Of OpenAPI and schemars. Those of 64 bits have more numbers than cuttle writes. */
+static const struct number_format {
+	const char *name;
+	bool whole;
+	int64_t low; /* INT64_MIN and INT64_MAX: no bound */
+	int64_t high;
+} NUMBER_FORMATS[] = {
+    {"int8", true, INT8_MIN, INT8_MAX},     {"int16", true, INT16_MIN, INT16_MAX},
+    {"int32", true, INT32_MIN, INT32_MAX},  {"int64", true, INT64_MIN, INT64_MAX},
+    {"int", true, INT64_MIN, INT64_MAX},    {"uint8", true, 0, UINT8_MAX},
+    {"uint16", true, 0, UINT16_MAX},        {"uint32", true, 0, UINT32_MAX},
+    {"uint64", true, 0, INT64_MAX},         {"uint", true, 0, INT64_MAX},
+    {"float", false, INT64_MIN, INT64_MAX}, {"double", false, INT64_MIN, INT64_MAX}};
 
 enum {
 	PLACE_SHOWN = 120,        /* bytes of a place in a message */
@@ -51,6 +85,34 @@ bool reading_refuse(struct reading_schema *in, uint32_t at, const char *keyword,
 	                     place + skipped, reason);
 	free(place);
 	return false;
+}
+
+/* ---- formats --------------------------------------------------------------------------------- */
+
+/* Sets *text and *number to what "format" names, or NULL. False: cuttle does not read it. */
+static bool find_format(struct reading_schema *in, uint32_t at, const json_t *json,
+                        const struct string_format **text, const struct number_format **number) {
+	const json_t *format = json_object_get(json, "format");
+	const char *name = json_string_value(format);
+	*text = NULL;
+	*number = NULL;
+	if (!format) return true;
+	for (size_t i = 0; name && i < sizeof STRING_FORMATS / sizeof *STRING_FORMATS; i++)
+		if (!strcmp(name, STRING_FORMATS[i].name)) *text = &STRING_FORMATS[i];
+	for (size_t i = 0; name && i < sizeof NUMBER_FORMATS / sizeof *NUMBER_FORMATS; i++)
+		if (!strcmp(name, NUMBER_FORMATS[i].name)) *number = &NUMBER_FORMATS[i];
+	return *text || *number ||
+	       reading_refuse(in, at, "format",
+	                      "cuttle reads the formats date, date-time, time, uuid, email and "
+	                      "ipv4 of strings, int32 and the like of numbers; write a pattern");
+}
+
+/* A format says nothing about values of another type, which must be one that may stand here. */
+static bool is_idle_format(struct reading_schema *in, uint32_t at, const json_t *json,
+                           bool of_other) {
+	return !of_other || json_is_array(json_object_get(json, "type")) ||
+	       json_object_get(json, "nullable") ||
+	       reading_refuse(in, at, "format", "it says nothing about the type here");
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -103,8 +165,9 @@ static bool find_shape_pattern(struct reading_schema *in, uint32_t at, const cha
 }
 
 bool reading_string(struct reading_schema *in, uint32_t at, const json_t *json) {
-	const json_t *pattern = json_object_get(json, "pattern"),
-	             *format = json_object_get(json, "format");
+	const json_t *pattern = json_object_get(json, "pattern");
+	const struct string_format *format;
+	const struct number_format *other;
 	struct shape new = in->to->shapes[at];
 	new.kind = SHAPE_STRING;
 	if (!reading_count(in, at, json, "minLength", 0, &new.least) ||
@@ -112,19 +175,20 @@ bool reading_string(struct reading_schema *in, uint32_t at, const json_t *json) 
 		return false;
 	if (new.least > new.most)
 		return reading_refuse(in, at, "minLength", "it is greater than maxLength");
-	if (format && (!json_is_string(format) || strcmp(json_string_value(format), "date") != 0))
-		return reading_refuse(in, at, "format",
-		                      "cuttle reads the format \"date\" alone; write a pattern");
+	if (!find_format(in, at, json, &format, &other) ||
+	    !is_idle_format(in, at, json, other != NULL))
+		return false;
 	if (pattern && !json_is_string(pattern))
 		return reading_refuse(in, at, "pattern", "it is no string");
 	if (pattern && format)
 		return reading_refuse(in, at, "pattern",
 		                      "cuttle does not read it beside format; leave one out");
-	new.date = format != NULL;
+	new.format = format != NULL;
+	new.date = format == STRING_FORMATS;
 	if (pattern || format) {
 		const struct shape_pattern wanted = {
-		    .text = format ? DATE : json_string_value(pattern),
-		    .size = format ? sizeof DATE - 1 : json_string_length(pattern),
+		    .text = format ? format->pattern : json_string_value(pattern),
+		    .size = format ? strlen(format->pattern) : json_string_length(pattern),
 		    .least = new.least,
 		    .most = new.most};
 		if (!find_shape_pattern(in, at, format ? "format" : "pattern", &wanted,
@@ -168,15 +232,35 @@ static decimal round_to_whole(decimal value, decimal one) {
 	return value - rest;
 }
 
+static void bound_by_format(struct shape *shape, const struct number_format *format) {
+	if (format->low > INT64_MIN) {
+		shape->low = format->low * decimal_one();
+		shape->low_by = ASPECT_FORMAT;
+	}
+	if (format->high < INT64_MAX) {
+		shape->high = format->high * decimal_one();
+		shape->high_by = ASPECT_FORMAT;
+	}
+}
+
 bool reading_number(struct reading_schema *in, uint32_t at, const json_t *json, bool whole) {
 	const json_t *multiple = json_object_get(json, "multipleOf");
 	struct shape new = in->to->shapes[at];
+	const struct number_format *format;
+	const struct string_format *other;
 	const decimal one = decimal_one();
 	new.kind = SHAPE_NUMBER;
-	new.whole = whole;
 	new.low_by = new.high_by = ASPECT_TYPE;
 	new.high = decimal_most();
 	new.low = -new.high;
+	if (!find_format(in, at, json, &other, &format) ||
+	    !is_idle_format(in, at, json, other != NULL))
+		return false;
+	if (format) {
+		whole |= format->whole;
+		bound_by_format(&new, format);
+	}
+	new.whole = whole;
 	if (!read_number_bound(in, at, json, ASPECT_MINIMUM, false, false, &new) ||
 	    !read_number_bound(in, at, json, ASPECT_EXCLUSIVE_MINIMUM, true, false, &new) ||
 	    !read_number_bound(in, at, json, ASPECT_MAXIMUM, false, true, &new) ||

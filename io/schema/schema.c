@@ -45,6 +45,8 @@ static const struct keyword {
                 {"examples", IGNORED},
                 {"$comment", IGNORED},
                 {"deprecated", IGNORED},
+                {"example", IGNORED},
+                {"discriminator", IGNORED},
                 {"readOnly", IGNORED},
                 {"writeOnly", IGNORED},
                 {"$schema", AT_ROOT},
@@ -54,7 +56,9 @@ static const struct keyword {
                 {"$ref", APART},
                 {"anyOf", APART},
                 {"oneOf", APART},
+                {"allOf", APART},
                 {"type", 127},
+                {"nullable", 127},
                 {"enum", 127},
                 {"const", 127},
                 {"properties", T_OBJECT},
@@ -63,7 +67,7 @@ static const struct keyword {
                 {"minLength", T_STRING},
                 {"maxLength", T_STRING},
                 {"pattern", T_STRING},
-                {"format", T_STRING},
+                {"format", T_STRING | T_NUMBER | T_INTEGER},
                 {"minimum", T_NUMBER | T_INTEGER},
                 {"maximum", T_NUMBER | T_INTEGER},
                 {"exclusiveMinimum", T_NUMBER | T_INTEGER},
@@ -71,6 +75,7 @@ static const struct keyword {
                 {"multipleOf", T_NUMBER | T_INTEGER},
                 {"items", T_ARRAY},
                 {"prefixItems", T_ARRAY},
+                {"additionalItems", T_ARRAY},
                 {"minItems", T_ARRAY},
                 {"maxItems", T_ARRAY},
                 {"uniqueItems", T_ARRAY}};
@@ -178,6 +183,7 @@ static bool read_object(struct reading_schema *in, uint32_t at, const json_t *js
 		return reading_refuse(in, at, "additionalProperties",
 		                      "cuttle reads false and true alone");
 	if (!add_shape_members(in, at, SHAPE_OBJECT, json_object_size(properties))) return false;
+	in->to->shapes[at].closed = json_is_false(others);
 	for (void *i = json_object_iter(properties); i;
 	     i = json_object_iter_next(properties, i), number++) {
 		const char *key = json_object_iter_key(i);
@@ -192,8 +198,10 @@ static bool read_object(struct reading_schema *in, uint32_t at, const json_t *js
 	return read_required(in, at, json_object_get(json, "required")) && check_lacking(in, at);
 }
 
-static bool read_items(struct reading_schema *in, uint32_t at, const json_t *json) {
-	const json_t *items = json_object_get(json, "items");
+/* `keyword` says what items behind the first ones are. */
+static bool read_items(struct reading_schema *in, uint32_t at, const json_t *json,
+                       const char *keyword) {
+	const json_t *items = json_object_get(json, keyword);
 	struct shape *shape = &in->to->shapes[at];
 	if (json_is_false(items)) {
 		if (shape->most > shape->count) shape->most = shape->count;
@@ -204,18 +212,27 @@ static bool read_items(struct reading_schema *in, uint32_t at, const json_t *jso
 		return reading_refuse(in, at, NULL,
 		                      "any item would fit; say what items are, or false");
 	uint32_t rest;
-	if (!read_schema(in, items, (struct shape_place){at, "items", NULL, -1}, &rest))
+	if (!read_schema(in, items, (struct shape_place){at, keyword, NULL, -1}, &rest))
 		return false;
 	in->to->shapes[at].rest = rest;
 	return true;
 }
 
 static bool read_array(struct reading_schema *in, uint32_t at, const json_t *json) {
-	const json_t *prefix = json_object_get(json, "prefixItems"),
+	// To draft 7 a list of items is what prefixItems are now, and additionalItems the items.
+	const bool list = json_is_array(json_object_get(json, "items"));
+	const char *const first = list ? "items" : "prefixItems";
+	const json_t *prefix = json_object_get(json, first),
 	             *unique = json_object_get(json, "uniqueItems");
 	size_t least, most;
 	if (prefix && (!json_is_array(prefix) || !json_array_size(prefix)))
-		return reading_refuse(in, at, "prefixItems", "it is no list of schemas");
+		return reading_refuse(in, at, first, "it is no list of schemas");
+	if (list && json_object_get(json, "prefixItems"))
+		return reading_refuse(in, at, "items",
+		                      "beside prefixItems it is no list; leave one of them out");
+	if (!list && json_object_get(json, "additionalItems"))
+		return reading_refuse(in, at, "additionalItems",
+		                      "it says nothing where items is no list; leave it out");
 	if (unique && !json_is_false(unique))
 		return reading_refuse(in, at, "uniqueItems", "cuttle reads false alone");
 	if (!reading_count(in, at, json, "minItems", 0, &least) ||
@@ -226,9 +243,9 @@ static bool read_array(struct reading_schema *in, uint32_t at, const json_t *jso
 	in->to->shapes[at].most = most;
 	for (size_t i = 0; i < json_array_size(prefix); i++)
 		if (!read_member_schema(in, at, i, json_array_get(prefix, i),
-		                        (struct shape_place){at, "prefixItems", NULL, (int)i}))
+		                        (struct shape_place){at, first, NULL, (int)i}))
 			return false;
-	if (!read_items(in, at, json)) return false;
+	if (!read_items(in, at, json, list ? "additionalItems" : "items")) return false;
 	return least <= in->to->shapes[at].most ||
 	       reading_refuse(in, at, "minItems", "it is greater than how many items there may be");
 }
@@ -257,9 +274,12 @@ static bool read_one_type(struct reading_schema *in, uint32_t at, const json_t *
 	}
 }
 
-/* The types of one name or a list of them, as bits; they go to list[], in order. */
-static bool list_named_types(struct reading_schema *in, uint32_t at, const json_t *type,
+/* The types of one name or a list of them, as bits; they go to list[], in order. OpenAPI's nullable
+ * adds null to them. */
+static bool list_named_types(struct reading_schema *in, uint32_t at, const json_t *json,
                              unsigned list[7], size_t *count, unsigned *types) {
+	const json_t *type = json_object_get(json, "type"),
+	             *nullable = json_object_get(json, "nullable");
 	const size_t names = json_is_array(type) ? json_array_size(type) : 1;
 	*count = *types = 0;
 	for (size_t i = 0; i < names; i++) {
@@ -275,6 +295,12 @@ static bool list_named_types(struct reading_schema *in, uint32_t at, const json_
 		list[(*count)++] = found;
 	}
 	if (!names) return reading_refuse(in, at, "type", "it is an empty list");
+	if (nullable && !json_is_boolean(nullable))
+		return reading_refuse(in, at, "nullable", "it is neither true nor false");
+	if (json_is_true(nullable) && !(*types & T_NULL)) {
+		*types |= T_NULL;
+		list[(*count)++] = T_NULL;
+	}
 	// Integers are numbers already.
 	size_t kept = 0;
 	for (size_t i = 0; i < *count; i++)
@@ -358,8 +384,7 @@ static bool read_filter(struct reading_schema *in, uint32_t at, const json_t *js
 	size_t count;
 	*filter = NO_SHAPE;
 	if (!json_object_get(json, "type")) return true;
-	if (!list_named_types(in, at, json_object_get(json, "type"), types, &count, &all))
-		return false;
+	if (!list_named_types(in, at, json, types, &count, &all)) return false;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (json_is_object(json_array_get(list, i)) ||
 		    json_is_array(json_array_get(list, i)))
@@ -402,62 +427,105 @@ static bool read_value_choice(struct reading_schema *in, uint32_t at, const json
 	return true;
 }
 
+/* ---- keywords -------------------------------------------------------------------------------- */
+
+/* What a keyword is of; 0 if cuttle does not read it. */
+static unsigned find_keyword(const char *name) {
+	for (size_t i = 0; i < sizeof KEYWORDS / sizeof *KEYWORDS; i++)
+		if (!strcmp(KEYWORDS[i].name, name)) return KEYWORDS[i].of;
+	// OpenAPI leaves these to whoever wants to say something of their own.
+	return strncmp(name, "x-", 2) ? 0 : IGNORED;
+}
+
+bool reading_is_hint(const char *keyword) {
+	const unsigned of = find_keyword(keyword);
+	return of == IGNORED || of == AT_ROOT;
+}
+
 /* ---- references and alternatives ------------------------------------------------------------- */
 
-/* The definition that "#/$defs/NAME" names, and where it stands; NULL if none. */
-static json_t *find_definition(const json_t *root, const char *pointer, struct shape_place *place) {
-	static const char *const steps[] = {"$defs", "definitions"};
-	for (size_t i = 0; i < 2; i++) {
-		const size_t length = strlen(steps[i]);
-		if (strncmp(pointer, "#/", 2) || strncmp(pointer + 2, steps[i], length) ||
-		    pointer[2 + length] != '/')
-			continue;
-		const char *name = pointer + 3 + length;
-		char plain[NAME_LONGEST + 1];
-		size_t used = 0;
-		for (; *name && *name != '/' && used < NAME_LONGEST; name++) {
-			char byte = *name;
-			if (byte == '%') return NULL;
-			if (byte == '~' && (name[1] == '0' || name[1] == '1'))
-				byte = *++name == '0' ? '~' : '/';
-			plain[used++] = byte;
-		}
-		plain[used] = 0;
-		json_t *all = json_object_get(root, steps[i]);
-		for (void *at = *name ? NULL : json_object_iter(all); at;
-		     at = json_object_iter_next(all, at))
-			if (!strcmp(json_object_iter_key(at), plain)) {
-				*place = (struct shape_place){NO_SHAPE, steps[i],
-				                              json_object_iter_key(at), -1};
-				return json_object_iter_value(at);
-			}
+/* Goes one step of a JSON pointer, /NAME or /NUMBER, from a value, and sets *key to the name. NULL:
+ * there is nothing. */
+static json_t *follow_step(json_t *from, const char **pointer, const char **key) {
+	char plain[NAME_LONGEST + 1];
+	size_t used = 0;
+	const char *at = *pointer + 1;
+	for (; *at && *at != '/' && used < NAME_LONGEST; at++) {
+		char byte = *at;
+		if (byte == '%') return NULL;
+		if (byte == '~' && (at[1] == '0' || at[1] == '1')) byte = *++at == '0' ? '~' : '/';
+		plain[used++] = byte;
 	}
+	plain[used] = 0;
+	*pointer = at;
+	*key = NULL;
+	if (json_is_array(from)) {
+		char *end;
+		const unsigned long number = strtoul(plain, &end, 10);
+		const bool is_number = *plain >= '0' && *plain <= '9' && !*end;
+		return is_number ? json_array_get(from, number) : NULL;
+	}
+	for (void *i = json_object_iter(from); i; i = json_object_iter_next(from, i))
+		if (!strcmp(json_object_iter_key(i), plain)) {
+			*key = json_object_iter_key(i);
+			return json_object_iter_value(i);
+		}
 	return NULL;
 }
 
+bool reading_target(struct reading_schema *in, uint32_t at, const json_t *reference,
+                    const json_t **target, struct shape_place *place) {
+	const char *const pointer = json_string_value(reference), *key = NULL, *rest;
+	json_t *found = in->to->json;
+	*place = (struct shape_place){NO_SHAPE, NULL, NULL, -1};
+	if (!pointer) return reading_refuse(in, at, "$ref", "it is no string");
+	rest = pointer + 1;
+	if (*pointer != '#' || (*rest && *rest != '/')) found = NULL;
+	while (found && *rest == '/') found = follow_step(found, &rest, &key);
+	if (!found || *rest)
+		return reading_refuse(in, at, "$ref",
+		                      "cuttle reads #, #/$defs/NAME and the like alone, where the "
+		                      "file has that place");
+	if (rest > pointer + 1) place->step = pointer + 2;
+	// The rule of a definition has its name.
+	if (key && !strncmp(pointer, "#/$defs/", 8) && !strchr(pointer + 8, '/'))
+		*place = (struct shape_place){NO_SHAPE, "$defs", key, -1};
+	if (key && !strncmp(pointer, "#/definitions/", 14) && !strchr(pointer + 14, '/'))
+		*place = (struct shape_place){NO_SHAPE, "definitions", key, -1};
+	*target = found;
+	return true;
+}
+
 static bool read_reference(struct reading_schema *in, uint32_t at, const json_t *json) {
-	const char *pointer = json_string_value(json_object_get(json, "$ref"));
-	struct shape_place place = {NO_SHAPE, NULL, NULL, -1};
+	const json_t *reference = json_object_get(json, "$ref"), *definition;
+	const char *pointer = json_string_value(reference);
+	struct shape_place place;
 	uint32_t target = 0;
 	if (!add_shape_members(in, at, SHAPE_ALIAS, 1)) return false;
-	if (!pointer) return reading_refuse(in, at, "$ref", "it is no string");
+	if (!reading_target(in, at, reference, &definition, &place)) return false;
 	if (strcmp(pointer, "#") == 0) return true;
-	const json_t *known = json_object_get(in->referred, pointer),
-	             *definition = find_definition(in->to->json, pointer, &place);
+	const json_t *known = json_object_get(in->referred, pointer);
 	if (known) {
 		member_of(in, at, 0)->shape = (uint32_t)json_integer_value(known);
 		return true;
 	}
-	if (!definition)
-		return reading_refuse(in, at, "$ref",
-		                      "cuttle reads #, #/$defs/NAME and #/definitions/NAME alone, "
-		                      "where there is that name");
 	// The number is known before the definition is read, which may contain itself.
 	if (json_object_set_new(in->referred, pointer, json_integer((json_int_t)in->to->count)))
 		return reading_nomem(in);
 	if (!read_schema(in, definition, place, &target)) return false;
 	member_of(in, at, 0)->shape = target;
 	return true;
+}
+
+/* Whether several schemas hold together: of allOf, or what stands beside it or $ref. */
+static bool is_joined(const json_t *json) {
+	const json_t *all = json_object_get(json, "allOf");
+	size_t said = 0;
+	for (void *i = json_object_iter((json_t *)json); i;
+	     i = json_object_iter_next((json_t *)json, i))
+		said += !reading_is_hint(json_object_iter_key(i));
+	return all ? said > 1 || json_array_size(all) != 1
+	           : said > 1 && json_object_get(json, "$ref");
 }
 
 static bool read_alternatives(struct reading_schema *in, uint32_t at, const json_t *json,
@@ -470,6 +538,7 @@ static bool read_alternatives(struct reading_schema *in, uint32_t at, const json
 		                      "it has more than 256 alternatives");
 	if (!add_shape_members(in, at, SHAPE_EITHER, json_array_size(list))) return false;
 	in->to->shapes[at].high_by = aspect;
+	in->to->shapes[at].json = json;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!read_member_schema(
 		        in, at, i, json_array_get(list, i),
@@ -479,13 +548,6 @@ static bool read_alternatives(struct reading_schema *in, uint32_t at, const json
 }
 
 /* ---- one schema ------------------------------------------------------------------------------ */
-
-/* What a keyword is of; 0 if cuttle does not read it. */
-static unsigned find_keyword(const char *name) {
-	for (size_t i = 0; i < sizeof KEYWORDS / sizeof *KEYWORDS; i++)
-		if (!strcmp(KEYWORDS[i].name, name)) return KEYWORDS[i].of;
-	return 0;
-}
 
 /* Refuses keywords that cuttle does not read, that say nothing about these types, or that stand
  * beside `apart`, one that stands alone. */
@@ -519,7 +581,7 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 	const json_t *type = json_object_get(json, "type");
 	unsigned list[7], types = 0;
 	size_t count = 0;
-	if (type && !list_named_types(in, at, type, list, &count, &types)) return false;
+	if (type && !list_named_types(in, at, json, list, &count, &types)) return false;
 	const bool choice = json_object_get(json, "enum") || json_object_get(json, "const");
 	if (!check_keywords(in, at, json, type ? types : 127, NULL)) return false;
 	if (!type && choice) {
@@ -530,16 +592,30 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 				                      "say the type, too");
 	}
 	if (choice) return read_value_choice(in, at, json);
+	if (!type && json_object_get(json, "nullable"))
+		return reading_refuse(in, at, "nullable", "say the type, too");
 	if (!type)
 		return reading_refuse(in, at, NULL,
 		                      "values of any type would fit; say a type, enum or const");
 	return read_types(in, at, json, list, count);
 }
 
+/* A schema that stands for others; `apart` is the keyword that says so. */
+static bool read_apart(struct reading_schema *in, uint32_t at, const json_t *json,
+                       const char *apart) {
+	if (!check_keywords(in, at, json, 0, apart)) return false;
+	if (!strcmp(apart, "$ref")) return read_reference(in, at, json);
+	if (strcmp(apart, "allOf") != 0)
+		return read_alternatives(in, at, json,
+		                         strcmp(apart, "anyOf") ? ASPECT_ONE_OF : ASPECT_ANY_OF);
+	return add_shape_members(in, at, SHAPE_ALIAS, 1) &&
+	       read_member_schema(in, at, 0, json_array_get(json_object_get(json, apart), 0),
+	                          (struct shape_place){at, apart, NULL, 0});
+}
+
 static bool read_schema(struct reading_schema *in, const json_t *json, struct shape_place place,
                         uint32_t *at) {
-	static const char *const apart[] = {"$ref", "anyOf", "oneOf"};
-	bool done;
+	static const char *const apart[] = {"$ref", "anyOf", "oneOf", "allOf"};
 	if (!add_shape(in, place, at)) return false;
 	if (json_is_true(json))
 		return reading_refuse(in, *at, NULL, "anything would fit; say a type");
@@ -548,33 +624,79 @@ static bool read_schema(struct reading_schema *in, const json_t *json, struct sh
 	if (!json_is_object(json)) return reading_refuse(in, *at, NULL, "it is no schema");
 	if (in->depth == DEEPEST)
 		return reading_refuse(in, *at, NULL, "it is nested more than 100 deep");
+	if (is_joined(json)) json = reading_join(in, *at, json);
+	if (!json) return false;
 	in->depth++;
 	size_t which = 0;
-	while (which < 3 && !json_object_get(json, apart[which])) which++;
-	done = which == 3 || check_keywords(in, *at, json, 0, apart[which]);
-	if (done && which == 0) done = read_reference(in, *at, json);
-	else if (done && which < 3)
-		done = read_alternatives(in, *at, json, which == 1 ? ASPECT_ANY_OF : ASPECT_ONE_OF);
-	else if (done) done = read_typed(in, *at, json);
+	while (which < 4 && !json_object_get(json, apart[which])) which++;
+	const bool done =
+	    which < 4 ? read_apart(in, *at, json, apart[which]) : read_typed(in, *at, json);
 	in->depth--;
 	return done;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Copies a text of JSON, with ".0" behind integers of 19 digits and more: as integers jansson does
+ * not read such, and a bound may be one. */
+static char *write_long_integers(const char *text, size_t *size) {
+	char *copy = malloc(*size + *size / 8 + 1), *to = copy;
+	bool quoted = false;
+	for (size_t i = 0; copy && i < *size;) {
+		size_t digits = 0, end = i;
+		if (!quoted && text[i] >= '0' && text[i] <= '9')
+			while (end < *size && text[end] && strchr("0123456789.eE+-", text[end]))
+				digits += text[end] >= '0' && text[end] <= '9', end++;
+		quoted ^= text[i] == '"';
+		if (end == i) end += 1 + (quoted && text[i] == '\\' && i + 1 < *size);
+		memcpy(to, text + i, end - i);
+		to += end - i;
+		if (digits >= 19 && digits == end - i) to = stpcpy(to, ".0");
+		i = end;
+	}
+	if (copy) *size = (size_t)(to - copy);
+	return copy;
+}
+
 static enum cuttle_status parse_schema(const char *text, size_t size, json_t **json,
                                        struct cuttle_error *error) {
 	json_error_t fault;
 	if (size > SCHEMA_LARGEST)
 		return io_fail(error, CUTTLE_INPUT, "\"\": it has more than 512 KiB");
-	*json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
+	char *const plain = write_long_integers(text, &size);
+	if (!plain) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	*json = json_loadb(plain, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
 	                   &fault);
+	free(plain);
 	if (*json) return CUTTLE_OK;
 	// Where jansson has no memory, it often says nothing, and no line.
 	if (json_error_code(&fault) == json_error_out_of_memory || fault.line < 0)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return io_fail(error, CUTTLE_INPUT, "\"\": it is no JSON, line %d: %s", fault.line,
 	               fault.text);
+}
+
+/* Refuses what APIs of models wrap a schema in, by the name of the member that is the schema. */
+static bool check_wrapper(struct reading_schema *in, const json_t *json) {
+	static const char *const outer[] = {"", "json_schema", "function"}, *const inner[] = {
+	                                                                        "schema",
+	                                                                        "parameters",
+	                                                                        "input_schema",
+	                                                                        "inputSchema"};
+	for (size_t i = 0; i < 12; i++) {
+		const char *const in_it = outer[i / 4], *const name = inner[i % 4];
+		const json_t *wrapper = *in_it ? json_object_get(json, in_it) : json;
+		if (!json_is_object(json_object_get(wrapper, name)) ||
+		    json_object_get(json, "properties"))
+			continue;
+		return in->status ||
+		       io_fail(in->error, CUTTLE_INPUT,
+		               "\"\": it is no schema, but has one in its member %s%s%s: give that "
+		               "alone (jq .%s%s%s FILE)",
+		               in_it, *in_it ? "." : "", name, in_it, *in_it ? "." : "",
+		               name) == CUTTLE_OK;
+	}
+	return true;
 }
 
 enum cuttle_status schema_read(const char *text, size_t size, struct schema **schema,
@@ -584,9 +706,10 @@ enum cuttle_status schema_read(const char *text, size_t size, struct schema **sc
 	*schema = NULL;
 	in.to = calloc(1, sizeof *in.to);
 	in.referred = json_object();
-	if (!in.to || !in.referred) (void)reading_nomem(&in);
+	if (in.to) in.to->joined = json_array();
+	if (!in.to || !in.to->joined || !in.referred) (void)reading_nomem(&in);
 	if (!in.status) in.status = parse_schema(text, size, &in.to->json, error);
-	if (!in.status &&
+	if (!in.status && check_wrapper(&in, in.to->json) &&
 	    read_schema(&in, in.to->json, (struct shape_place){NO_SHAPE, NULL, NULL, -1}, &root))
 		(void)reading_check(&in);
 	json_decref(in.referred);

@@ -54,6 +54,7 @@ void schema_free(struct schema *schema) {
 		pattern_free(&schema->patterns[i].bound);
 	}
 	json_decref(schema->json);
+	json_decref(schema->joined);
 	free(schema->shapes);
 	free(schema->members);
 	free(schema->patterns);

@@ -72,13 +72,16 @@ struct shape {
 	size_t most;   /* SIZE_MAX = any number */
 	uint32_t rest; /* of an array: all further items, or NO_SHAPE */
 	bool whole;    /* of a number: integers alone */
+	bool closed;   /* of an object: it has no other members */
 	bool date;     /* of a string: format date */
+	bool format;   /* of a string: its pattern is that of a format */
 	decimal low;   /* of a number: the least, and the greatest */
 	decimal high;
 	enum aspect low_by;  /* which keyword says so; ASPECT_TYPE = none */
 	enum aspect high_by; /* of SHAPE_CHOICE: enum or const; of SHAPE_EITHER: anyOf or oneOf */
 	size_t pattern;      /* of a string: its number in the schema's list, SIZE_MAX = none */
 	json_t *values;      /* of a choice, in the schema's order */
+	const json_t *json;  /* of SHAPE_EITHER: the schema that it is of */
 };
 
 /* A pattern, and what lengths go with it. Strings with the same have one of these. */
@@ -92,7 +95,8 @@ struct shape_pattern {
 };
 
 struct schema {
-	json_t *json; /* keys and values are in it */
+	json_t *json;   /* keys and values are in it */
+	json_t *joined; /* and in these: schemas that several became */
 	struct shape *shapes;
 	size_t count;
 	size_t room;
@@ -110,5 +114,8 @@ const struct shape *shape_of(const struct schema *schema, uint32_t shape);
 bool shape_write_place(const struct schema *schema, uint32_t shape, FILE *out);
 /* Whether a value fits a shape (io/schema/record.c). */
 bool shape_fits(const struct schema *schema, uint32_t shape, const json_t *value);
+/* The same for the price of its steps. It fits no more when the budget is spent. */
+bool shape_fits_paid(const struct schema *schema, uint32_t shape, const json_t *value,
+                     struct pattern_budget *budget);
 
 #endif
