@@ -10,6 +10,13 @@
 
 enum { MOST_ENDINGS = 4 }; /* of one format */
 
+/* What makes lines of JSON of whatever pandas reads. */
+#define PANDAS(reader)                                                                             \
+	"python3 -c \"import pandas; pandas." reader                                               \
+	".to_json('out.jsonl', orient='records', lines=True)\""
+
+#define PICKLE " (a pickle runs what is in it: open none from people you do not trust)"
+
 static const struct format {
 	const char *name;                  /* in messages, after "FILE is" */
 	const char *advice;                /* a command; its one %s stands for the file */
@@ -34,11 +41,51 @@ static const struct format {
      MARK(""),
      {".docx", ".doc", ".odt", ".rtf"}},
     {"a zip archive", "unzip -p %s | cuttle VERB -i - ...", MARK("PK\x03\x04"), {".zip"}},
-    {"Parquet",
-     "python3 -c \"import pandas; pandas.read_parquet('%s').to_json('out.jsonl', orient='records', "
-     "lines=True)\"",
-     MARK("PAR1\x15"),
-     {".parquet"}},
+    {"Parquet", PANDAS("read_parquet('%s')"), MARK("PAR1\x15"), {".parquet", ".pq"}},
+    {"Arrow", PANDAS("read_feather('%s')"), MARK("ARROW1\0\0"), {".arrow", ".ipc", ".feather"}},
+    {"Feather", PANDAS("read_feather('%s')"), MARK("FEA1\0\0\0\0"), {0}},
+    // A table may have a column called ORC, so its three first letters are no mark.
+    {"ORC", PANDAS("read_orc('%s')"), MARK(""), {".orc"}},
+    {"Avro",
+     "python3 -c \"import fastavro, json; [print(json.dumps(r, default=str)) for r in "
+     "fastavro.reader(open('%s', 'rb'))]\" >out.jsonl",
+     MARK("Obj\x01"),
+     {".avro"}},
+    {"a data set of Stata", PANDAS("read_stata('%s')"), MARK("<stata_dta>"), {".dta"}},
+    {"a data set of SAS",
+     PANDAS("read_sas('%s', encoding='infer')"),
+     MARK("\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60"),
+     {".sas7bdat"}},
+    {"a transport file of SAS",
+     PANDAS("read_sas('%s', format='xport', encoding='latin-1')"),
+     MARK("HEADER RECORD***"),
+     {".xpt", ".xport"}},
+    {"a data set of SPSS", PANDAS("read_spss('%s')"), MARK("$FL2@(#)"), {".sav", ".zsav"}},
+    {"a data set of SPSS", PANDAS("read_spss('%s')"), MARK("$FL3@(#)"), {0}},
+    {"a pickle of Python",
+     PANDAS("read_pickle('%s')") PICKLE,
+     MARK("\x80\x04\x95"),
+     {".pkl", ".pickle"}},
+    {"a pickle of Python", PANDAS("read_pickle('%s')") PICKLE, MARK("\x80\x05\x95"), {0}},
+    {"HDF5", PANDAS("read_hdf('%s')"), MARK("\x89HDF\r\n\x1a\n"), {".h5", ".hdf5", ".hdf"}},
+    {"an array of NumPy",
+     "python3 -c \"import numpy, json; [print(json.dumps({'text': str(t)})) for t in "
+     "numpy.load('%s')]\" >out.jsonl",
+     MARK("\x93NUMPY"),
+     {".npy"}},
+    {"an archive of NumPy",
+     "python3 -c \"import numpy, json; [print(json.dumps({'text': str(t)})) for t in "
+     "numpy.load('%s')['NAME']]\" >out.jsonl",
+     MARK(""),
+     {".npz"}},
+    {"an object of R",
+     "Rscript -e \"jsonlite::stream_out(readRDS('%s'), file('out.jsonl'))\"",
+     MARK(""),
+     {".rds"}},
+    {"a workspace of R",
+     "Rscript -e \"load('%s'); jsonlite::stream_out(NAME, file('out.jsonl'))\"",
+     MARK(""),
+     {".rdata", ".rda"}},
     {"a PDF", "pdftotext %s - | jq -cRs '{text: .}' >>out.jsonl", MARK("%PDF-"), {".pdf"}},
     {"a database of SQLite",
      "sqlite3 -csv -header %s 'select * from TABLE' >out.csv",

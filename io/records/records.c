@@ -397,13 +397,25 @@ static void advise_on_column(const struct rows *rows, struct row row, const char
 	}
 }
 
-/* Finds which member of the schema a column is. */
-static void find_its_member(struct columns *columns, long column, const char *cell, size_t size) {
+/* Finds which member of the schema a column is. Returns the column that was it before, or NONE. */
+static long find_its_member(struct columns *columns, long column, const char *cell, size_t size) {
 	const size_t count = columns->table ? schema_table_columns(columns->table) : 0;
-	for (size_t i = 0; i < count; i++)
-		if (columns->members[i] == NONE &&
-		    is_named(cell, size, schema_table_names(columns->table)[i]))
-			columns->members[i] = column;
+	long before = NONE;
+	for (size_t i = 0; i < count; i++) {
+		if (!is_named(cell, size, schema_table_names(columns->table)[i])) continue;
+		before = columns->members[i];
+		columns->members[i] = column;
+	}
+	return before;
+}
+
+/* Which of two columns with one name is meant nobody can tell. */
+static enum cuttle_status refuse_twice(const char *path, size_t line, const char *cell, size_t size,
+                                       long first, long second, struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_INPUT,
+	               "%s, line %zu: columns %ld and %ld of the header row are both called %.*s: "
+	               "give one of them another name",
+	               path, line, first + 1, second + 1, size < 128 ? (int)size : 128, cell);
 }
 
 /* Returns a member that each object has, but no column; NULL = there is none. */
@@ -436,11 +448,14 @@ static enum cuttle_status read_header_row(const struct records *records,
 		               path, row->line);
 	for (long column = 0; rows_cell(rows, row, &cell, &size); column++) {
 		if (request->on_field) request->on_field(request->user, cell, size, 0);
-		for (size_t i = 0; i < records->width; i++)
-			if (columns->of[i] == NONE &&
-			    is_named(cell, size, field_of_span(request, i)))
-				columns->of[i] = column;
-		find_its_member(columns, column, cell, size);
+		long before = find_its_member(columns, column, cell, size);
+		for (size_t i = 0; i < records->width; i++) {
+			if (!is_named(cell, size, field_of_span(request, i))) continue;
+			if (columns->of[i] != NONE) before = columns->of[i];
+			columns->of[i] = column;
+		}
+		if (before != NONE)
+			return refuse_twice(path, whole.line, cell, size, before, column, error);
 	}
 	const char *const lacking = find_lacking(columns);
 	if (lacking)

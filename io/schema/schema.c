@@ -689,12 +689,12 @@ static bool check_wrapper(struct reading_schema *in, const json_t *json) {
 		if (!json_is_object(json_object_get(wrapper, name)) ||
 		    json_object_get(json, "properties"))
 			continue;
-		return in->status ||
-		       io_fail(in->error, CUTTLE_INPUT,
-		               "\"\": it is no schema, but has one in its member %s%s%s: give that "
-		               "alone (jq .%s%s%s FILE)",
-		               in_it, *in_it ? "." : "", name, in_it, *in_it ? "." : "",
-		               name) == CUTTLE_OK;
+		in->status = io_fail(
+		    in->error, CUTTLE_INPUT,
+		    "\"\": it is no schema, but has one in its member %s%s%s: give that alone (jq "
+		    ".%s%s%s FILE)",
+		    in_it, *in_it ? "." : "", name, in_it, *in_it ? "." : "", name);
+		return false;
 	}
 	return true;
 }

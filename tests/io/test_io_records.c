@@ -115,8 +115,8 @@ static void csv_oddities(void **state) {
 	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
 	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "~|of the file");
 	expect("a.csv", BYTES("text\n"), "");
-	expect("a.csv", BYTES("text,id,text,id\na,1,b,2\n"),
-	       "a#\"1\""); // of two columns of one name the first
+	// Columns that are not used may have one name.
+	expect("a.csv", BYTES("x,text,id,x,,\n1,a,1,2\n"), "a#\"1\"");
 	expect("a.csv", BYTES("\xEF\xBB\xBF\"text\",\"x\"\r\n\"a\",1\r\n"), "a");
 	expect("a.csv", BYTES("x,text\n1,a\"b\"\"c\n3,\"\"\"f\"\"\"\n"), "a\"b\"\"c|\"f\"");
 }
@@ -787,6 +787,40 @@ static void format_overrides_the_ending(void **state) {
 	records_free(&records);
 }
 
+/* Which of two columns is meant nobody can tell. The header row is public. */
+static void two_columns_of_one_name(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct records *records;
+	refuse("a.csv", BYTES("text,text,ward\nsecret,secret,A\n"),
+	       "a.csv, line 1: columns 1 and 2 of the header row are both called text: give one");
+	refuse("a.csv", BYTES("\nx,\"text\",x,text\nsecret\n"), "line 2: columns 2 and 4 of ");
+	refuse("a.tsv", BYTES("text\tx\ttext\tx\nsecret\n"), "columns 1 and 3 of ");
+	write_bytes("a.csv", BYTES("ward,id,text,id,ward\nsecret\n"));
+	struct records_request request = {
+	    .path = path, .field = "text", .id_field = "id", .limit = SIZE_MAX};
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "columns 2 and 4 of the header row are both "));
+	request.id_field = NULL;
+	request.labels = (const char *const[]){"ward"};
+	request.label_count = 1;
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "columns 1 and 5 of the header row are both "));
+	// A field that is text and category is one column.
+	request.labels = (const char *const[]){"text"};
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_OK);
+	records_free(&records);
+	static const char json[] = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":"
+	                           "\"string\"}}}";
+	request = (struct records_request){.path = path, .limit = SIZE_MAX};
+	struct schema *schema;
+	assert_int_equal(schema_read(json, sizeof json - 1, &schema, NULL), CUTTLE_OK);
+	request.schema = schema;
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "columns 2 and 4 of the header row are both "));
+	schema_free(schema);
+}
+
 /* By the first bytes, or by the ending where the format is not given. */
 static void foreign_formats(void **state) {
 	(void)state;
@@ -806,6 +840,29 @@ static void foreign_formats(void **state) {
 	refuse("a.data", BYTES("MSH|^~\\&|secret"), "HL7 v2");
 	refuse("a.xlsx", BYTES("PK\x03\x04 secret"), "libreoffice ");
 	refuse("a.txt", BYTES("secret\n"), "jq -cR ");
+	static const char *const names[][2] = {
+	    {"a.pq", ".read_parquet("},    {"a.arrow", ".read_feather("},
+	    {"a.ipc", ".read_feather("},   {"a.Feather", ".read_feather("},
+	    {"a.orc", ".read_orc("},       {"a.avro", "fastavro.reader("},
+	    {"a.dta", ".read_stata("},     {"a.sas7bdat", ".read_sas("},
+	    {"a.xpt", "format='xport'"},   {"a.sav", ".read_spss("},
+	    {"a.zsav", ".read_spss("},     {"a.pkl", ".read_pickle("},
+	    {"a.pickle", ".read_pickle("}, {"a.h5", ".read_hdf("},
+	    {"a.npy", "numpy.load("},      {"a.npz", "['NAME']"},
+	    {"a.rds", "readRDS("},         {"a.RData", "load("}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		refuse(names[i][0], BYTES("{\"text\":\"secret\"}\n"), names[i][1]);
+	refuse("a.jsonl", BYTES("ARROW1\0\0 secret"), ".read_feather(");
+	refuse("a.jsonl", BYTES("FEA1\0\0\0\0 secret"), ".read_feather(");
+	refuse("a.jsonl", BYTES("Obj\x01 secret"), "fastavro.reader(");
+	refuse("a.csv", BYTES("<stata_dta><header>secret"), ".read_stata(");
+	refuse("a.jsonl", BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60 secret"), "'infer'");
+	refuse("a.jsonl", BYTES("HEADER RECORD*******LIBRARY secret"), "format='xport'");
+	refuse("a.jsonl", BYTES("$FL2@(#) secret"), ".read_spss(");
+	refuse("a.jsonl", BYTES("\x80\x04\x95 secret"), ".read_pickle(");
+	refuse("a.jsonl", BYTES("\x80\x05\x95 secret"), "you do not trust)");
+	refuse("a.jsonl", BYTES("\x89HDF\r\n\x1a\n secret"), ".read_hdf(");
+	refuse("a.jsonl", BYTES("\x93NUMPY secret"), "numpy.load(");
 }
 
 /* What no mark begins is a record's own, also in the first line: an array, a torn mark, bytes that
@@ -813,8 +870,8 @@ static void foreign_formats(void **state) {
 static void first_lines_are_records(void **state) {
 	(void)state;
 	static const char *const lines[] = {
-	    "[",   "[{\"text\":\"a\"}]", "", " ", "<html>", "PK", "PAR1", "\x1f", "\xFE",
-	    "BZh", "text\tkind"};
+	    "[",   "[{\"text\":\"a\"}]", "",    " ",    "<html>", "PK",  "PAR1", "\x1f",    "\xFE",
+	    "BZh", "text\tkind",         "ORC", "FEA1", "ARROW1", "Obj", "RDX3", "\x80\x04"};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		char bytes[64];
 		const int size = snprintf(bytes, sizeof bytes, "%s\n{\"text\":\"b\"}\n", lines[i]);
@@ -957,6 +1014,7 @@ int main(void) {
 	    cmocka_unit_test(wrong_files),
 	    cmocka_unit_test(other_columns_are_missed),
 	    cmocka_unit_test(format_overrides_the_ending),
+	    cmocka_unit_test(two_columns_of_one_name),
 	    cmocka_unit_test(foreign_formats),
 	    cmocka_unit_test(first_lines_are_records),
 	    cmocka_unit_test(delimiters),

@@ -89,6 +89,13 @@ struct keyword_case {
 
 /* A string of so many characters, each of several bytes. */
 #define E5 "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9\xe2\x82\xac"
+/* An object that its member k tells from others, and two of them. */
+#define TOLD(value, required)                                                                      \
+	"{\"type\":\"object\",\"properties\":{\"k\":{\"const\":\"" value "\"},\"" value            \
+	"\":{\"type\":\"null\"}},\"required\":" required "}"
+#define TELLING(hint)                                                                              \
+	"{\"oneOf\":[{\"$ref\":\"#/$defs/A\"},{\"$ref\":\"#/$defs/B\"}],\"discriminator\":" hint   \
+	",\"$defs\":{\"A\":" TOLD("a", "[\"k\"]") ",\"B\":" TOLD("b", "[\"k\"]") "}}"
 #define OBJECT "{\"type\":\"object\",\"properties\":"
 
 static const struct keyword_case keywords[] = {
@@ -301,6 +308,133 @@ static const struct keyword_case keywords[] = {
     {"{\"oneOf\":[{\"type\":\"string\"},{\"enum\":[1,2]},{\"enum\":[3,null]}]}",
      {"\"1\"", "1", "3", "null"},
      {{"4", "/oneOf"}}},
+    // Alternatives that a member tells apart
+    {"{\"oneOf\":[" TOLD("a", "[\"k\"]") "," TOLD("b", "[]") "]}",
+     {"{\"k\": \"a\"}", "{\"k\": \"a\", \"a\": null}", "{\"k\": \"b\", \"b\": null}",
+      "{\"b\": null}", "{}"},
+     {{"{\"k\":\"c\"}", "/oneOf"}, {"{\"k\":\"a\",\"a\":1}", "/oneOf"}}},
+    {TELLING("{\"propertyName\":\"k\",\"mapping\":{\"a\":\"#/$defs/A\",\"b\":\"B\"}}"),
+     {"{\"k\": \"a\"}", "{\"k\": \"b\", \"b\": null}"},
+     {{"{\"k\":\"c\"}", "/oneOf"}, {"{}", "/oneOf"}}},
+    {"{\"oneOf\":[{\"oneOf\":[" TOLD("a", "[\"k\"]") "," TOLD("b", "[\"k\"]") "]}," TOLD(
+         "c", "[\"k\"]") "],\"discriminator\":{\"propertyName\":\"k\",\"mapping\":{\"a\":{"
+                         "\"oneOf\":[" TOLD("a", "[\"k\"]") "," TOLD("b", "[\"k\"]") "]}}}}",
+     {"{\"k\": \"a\"}", "{\"k\": \"b\"}", "{\"k\": \"c\", \"c\": null}"},
+     {{"{\"k\":\"d\"}", "/oneOf"}}},
+    {"{\"oneOf\":[" OBJECT "{\"in\":" OBJECT "{\"k\":{\"enum\":[1,2]}},\"required\":[\"k\"]}},"
+     "\"required\":[\"in\"]}," OBJECT "{\"in\":" OBJECT
+     "{\"k\":{\"const\":3}},\"required\":[\"k\"]}},\"required\":[\"in\"]}]}",
+     {"{\"in\": {\"k\": 2}}", "{\"in\": {\"k\": 3}}"},
+     {{"{\"in\":{\"k\":4}}", "/oneOf"}, {"{\"in\":{}}", "/oneOf"}}},
+    // What schemars writes of an enum of Rust
+    {"{\"oneOf\":[" OBJECT
+     "{\"A\":{\"type\":\"null\"}},\"required\":[\"A\"],\"additionalProperties\":"
+     "false}," OBJECT
+     "{\"B\":{\"type\":\"null\"}},\"required\":[\"B\"],\"additionalProperties\":false},{\"type\":"
+     "\"string\",\"enum\":[\"C\"]}]}",
+     {"{\"A\": null}", "{\"B\": null}", "\"C\""},
+     {{"{}", "/oneOf"}, {"\"A\"", "/oneOf"}}},
+    {"{\"oneOf\":[{\"const\":\"a\"},{\"type\":\"string\",\"pattern\":\"[0-9]\",\"maxLength\":2}]}",
+     {"\"a\"", "\"a1\""},
+     {{"\"b\"", "/oneOf"}}},
+    // Schemas that hold together
+    {OBJECT "{\"v\":{\"allOf\":[{\"$ref\":\"#/definitions/C\"}],\"default\":\"r\",\"x-order\":1}},"
+            "\"definitions\":{\"C\":{\"enum\":[\"r\",\"g\"]}},\"required\":[\"v\"]}",
+     {"{\"v\": \"r\"}", "{\"v\": \"g\"}"},
+     {{"{\"v\":\"b\"}", "/definitions/C/enum"}, {"{}", "/required"}}},
+    {"{\"$ref\":\"#/$defs/S\",\"maxLength\":3,\"$defs\":{\"S\":{\"$ref\":\"#/$defs/"
+     "T\",\"minLength\":2},"
+     "\"T\":{\"type\":\"string\",\"maxLength\":4,\"minLength\":1}}}",
+     {"\"ab\"", "\"abc\""},
+     {{"\"a\"", "/minLength"}, {"\"abcd\"", "/maxLength"}, {"7", "/type"}}},
+    {"{\"allOf\":[{\"type\":\"integer\",\"minimum\":3,\"maximum\":9},{\"minimum\":2,\"maximum\":"
+     "7.5}]}",
+     {"3", "7"},
+     {{"2", "/minimum"}, {"8", "/maximum"}}},
+    {"{\"allOf\":[" OBJECT "{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"null\"}},\"required\":["
+     "\"a\"]}," OBJECT
+     "{\"a\":{\"maxLength\":1},\"c\":{\"type\":\"null\"}},\"required\":[\"c\",\"a\"]"
+     "}],\"type\":\"object\"}",
+     {"{\"a\": \"x\", \"c\": null}", "{\"a\": \"\", \"b\": null, \"c\": null}"},
+     {{"{\"a\":\"xy\",\"c\":null}", "/properties/a/maxLength"}, {"{\"a\":\"x\"}", "/required"}}},
+    {"{\"allOf\":[{\"type\":\"string\",\"nullable\":true},{\"maxLength\":1}]}",
+     {"null", "\"a\""},
+     {{"\"ab\"", "/maxLength"}}},
+    {OBJECT "{\"a\":{\"enum\":[1,2]},\"b\":{\"$ref\":\"#/properties/a\"}},\"required\":[\"b\"]}",
+     {"{\"a\": 1, \"b\": 2}", "{\"b\": 1}"},
+     {{"{\"b\":3}", "/properties/a/enum"}}},
+    // OpenAPI's null, formats, lists of draft 7, integers of 64 bits
+    {"{\"type\":\"string\",\"nullable\":true,\"maxLength\":1}",
+     {"null", "\"a\""},
+     {{"\"ab\"", "/maxLength"}, {"1", "/type"}}},
+    {"{\"type\":\"string\",\"enum\":[\"a\"],\"nullable\":true}", {"\"a\""}, {{"null", "/enum"}}},
+    {"{\"type\":\"boolean\",\"nullable\":false}", {"true"}, {{"null", "/type"}}},
+    {"{\"type\":\"string\",\"format\":\"date-time\"}",
+     {"\"2024-02-29T10:00:00Z\"", "\"2024-01-01t23:59:59.123456z\"",
+      "\"1999-12-31T00:00:00+23:59\"", "\"1999-12-31T00:00:00-00:00\""},
+     {{"\"2023-02-29T10:00:00Z\"", "/format"},
+      {"\"2024-02-29\"", "/format"},
+      {"\"2024-02-29T10:00:00\"", NULL},
+      {"\"2024-02-29T24:00:00Z\"", NULL},
+      {"\"2024-02-29T10:60:00Z\"", NULL},
+      {"\"2024-02-29T10:00:60Z\"", NULL},
+      {"\"2024-02-29 10:00:00Z\"", NULL},
+      {"\"2024-02-29T10:00:00.Z\"", NULL},
+      {"\"2024-02-29T10:00:00+24:00\"", NULL},
+      {"\"2024-02-29T10:00:00+0100\"", NULL}}},
+    {"{\"type\":\"string\",\"format\":\"time\"}",
+     {"\"10:00:00Z\"", "\"23:59:59.9+01:30\""},
+     {{"\"10:00:00\"", "/format"}, {"\"25:00:00Z\"", NULL}, {"\"1:00:00Z\"", NULL}}},
+    {"{\"type\":\"string\",\"format\":\"uuid\"}",
+     {"\"01234567-89ab-CDEF-0123-456789abcdef\""},
+     {{"\"0123456789abcdef0123456789abcdef\"", "/format"},
+      {"\"01234567-89ab-cdef-0123-456789abcdeg\"", NULL},
+      {"\"{01234567-89ab-cdef-0123-456789abcdef}\"", NULL}}},
+    {"{\"type\":\"string\",\"format\":\"email\",\"maxLength\":12}",
+     {"\"a@b\"", "\"a.b+c@x-1.org\"", "\"{'}@0.de\""},
+     {{"\"a\"", "/format"},
+      {"\"a@\"", NULL},
+      {"\"@b\"", NULL},
+      {"\"a.@b\"", NULL},
+      {"\".a@b\"", NULL},
+      {"\"a@-b\"", NULL},
+      {"\"a@b-\"", NULL},
+      {"\"a@b..c\"", NULL},
+      {"\"a b@c\"", NULL},
+      {"\"a@b@c\"", NULL},
+      {"\"aaaaaaaaa@b.cc\"", "/maxLength"}}},
+    {"{\"type\":\"string\",\"format\":\"ipv4\"}",
+     {"\"0.0.0.0\"", "\"255.249.199.99\""},
+     {{"\"256.0.0.0\"", "/format"},
+      {"\"1.2.3\"", NULL},
+      {"\"01.2.3.4\"", NULL},
+      {"\"1.2.3.4.5\"", NULL}}},
+    {"{\"type\":\"integer\",\"format\":\"int32\"}",
+     {"2147483647", "-2147483648"},
+     {{"2147483648", "/format"}, {"-2147483649", "/format"}, {"1.5", "/type"}}},
+    {"{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":7,\"minimum\":0.0}",
+     {"0", "7"},
+     {{"8", "/maximum"}, {"-1", "/format"}}},
+    {"{\"type\":\"integer\",\"format\":\"uint64\",\"minimum\":0.0,\"maximum\":"
+     "18446744073709551615}",
+     {"0", "999999999999999999"},
+     {{"-1", "/format"}}},
+    {"{\"type\":[\"string\",\"integer\"],\"format\":\"int8\",\"maxLength\":1,\"title\":"
+     "\"12345678901234567890 \\\" 1234567890123456789\"}",
+     {"\"a\"", "127"},
+     {{"128", "/format"}}},
+    {"{\"type\":\"number\",\"format\":\"double\",\"minimum\":0}", {"0.5"}, {{"-1", "/minimum"}}},
+    {"{\"type\":\"array\",\"items\":[{\"type\":\"boolean\"},{\"type\":\"null\"}],\"minItems\":1,"
+     "\"maxItems\":2}",
+     {"[true]", "[true, null]"},
+     {{"[]", "/minItems"}, {"[null]", "/items/0/type"}, {"[true,null,1]", "/maxItems"}}},
+    {"{\"type\":\"array\",\"items\":[{\"const\":1}],\"additionalItems\":{\"const\":2},\"maxItems\":"
+     "3}",
+     {"[]", "[1]", "[1, 2, 2]"},
+     {{"[2]", NULL}, {"[1,1]", "/additionalItems/const"}}},
+    {"{\"type\":\"array\",\"items\":[{\"const\":1}],\"additionalItems\":false}",
+     {"[]", "[1]"},
+     {{"[1,1]", "/maxItems"}}},
     // References
     {"{\"$ref\":\"#/definitions/a~1b\",\"definitions\":{\"a/b\":{\"type\":\"null\"}}}",
      {"null"},
@@ -498,7 +632,9 @@ static const char *const refusals[][2] = {
     {IN_A("{\"type\":\"null\",\"$id\":\"x\"}"),
      "\"/properties/a~1b~0/$id\": cuttle reads it at the root"},
     {IN_A("{\"$ref\":\"#\",\"type\":\"null\"}"),
-     "\"/properties/a~1b~0/type\": cuttle does not read it beside \"$ref\""},
+     "\"/properties/a~1b~0/type\": two schemas that hold together differ in it"},
+    {IN_A("{\"$ref\":\"#\",\"anyOf\":[{\"type\":\"null\"}]}"),
+     "\"/properties/a~1b~0/type\": cuttle does not read it beside \"anyOf\""},
     {"{\"type\":\"null\",\"maxLength\":3}", "\"/maxLength\": it says nothing about the type"},
     {"{\"enum\":[1],\"minimum\":0}", "\"/minimum\": say the type, too"},
     {"{\"type\":\"text\"}", "\"/type\": it is no type"},
@@ -524,8 +660,52 @@ static const char *const refusals[][2] = {
     {"{\"type\":\"string\",\"minLength\":1000001}", "\"/minLength\": write at most 1,000,000"},
     {"{\"type\":\"string\",\"minLength\":3,\"maxLength\":2}",
      "\"/minLength\": it is greater than maxLength"},
-    {"{\"type\":\"string\",\"format\":\"email\"}",
-     "\"/format\": cuttle reads the format \"date\" alone"},
+    {"{\"type\":\"string\",\"format\":\"regex\"}",
+     "\"/format\": cuttle reads the formats date, date-time, time, uuid, email and ipv4"},
+    {"{\"type\":\"string\",\"format\":7}", "\"/format\": cuttle reads the formats"},
+    {"{\"type\":\"string\",\"format\":\"int32\"}", "\"/format\": it says nothing about the type"},
+    {"{\"type\":\"number\",\"format\":\"uuid\"}", "\"/format\": it says nothing about the type"},
+    {"{\"type\":\"null\",\"format\":\"uuid\"}", "\"/format\": it says nothing about the type"},
+    {"{\"type\":\"integer\",\"format\":\"uint8\",\"minimum\":256}", "\"/minimum\": no number"},
+    {"{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":-1}", "\"/format\": no number"},
+    {"{\"enum\":[18446744073709551615]}", "\"/enum\": a number has more than 18 digits"},
+    {"{\"nullable\":true}", "\"/nullable\": say the type, too"},
+    {"{\"enum\":[1],\"nullable\":true}", "\"/nullable\": say the type, too"},
+    {"{\"type\":\"null\",\"nullable\":1}", "\"/nullable\": it is neither true nor false"},
+    {"{\"anyOf\":[{\"type\":\"null\"}],\"nullable\":true}",
+     "\"/nullable\": cuttle does not read it beside \"anyOf\""},
+    {"{\"allOf\":[{\"type\":\"boolean\"}],\"nullable\":true}",
+     "\"/nullable\": cuttle reads it beside type alone"},
+    // Schemas that hold together
+    {"{\"allOf\":[]}", "\"/allOf\": it is no list of schemas"},
+    {"{\"allOf\":{}}", "\"/allOf\": it is no list of schemas"},
+    {"{\"allOf\":[{\"type\":\"null\"},false]}", "\"\": it is joined with what is no schema"},
+    {"{\"allOf\":[{\"type\":\"null\"},{\"type\":\"boolean\"}]}",
+     "\"/type\": two schemas that hold together differ"},
+    {"{\"allOf\":[{\"pattern\":\"a\",\"type\":\"string\"},{\"pattern\":\"b\"}]}",
+     "\"/pattern\": two schemas that hold together differ"},
+    {"{\"allOf\":[{\"type\":\"array\",\"prefixItems\":[{\"type\":\"null\"}]},{\"items\":"
+     "{\"type\":\"null\"}}]}",
+     "\"\": two schemas that hold together say what items are"},
+    {"{\"allOf\":[" OBJECT "{\"a\":{\"type\":\"null\"}},\"additionalProperties\":false},{"
+     "\"properties\":{\"b\":{\"type\":\"null\"}}}]}",
+     "\"/additionalProperties\": it forbids the member \"b\""},
+    {"{\"allOf\":[" OBJECT "{\"a\":{\"type\":\"null\"}}},{"
+     "\"properties\":{\"b\":{\"type\":\"null\"}},\"additionalProperties\":false}]}",
+     "\"/additionalProperties\": it forbids the member \"a\""},
+    {"{\"$ref\":\"#/$defs/a\",\"maxLength\":1,\"$defs\":{\"a\":{\"$ref\":\"#/$defs/a\"}}}",
+     "\"\": it stands for itself"},
+    {"{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/a\"}]}}}",
+     "it stands for itself"},
+    {IN_A("{\"$ref\":\"#/properties/a~1b~0\",\"maxLength\":1}"), "it stands for itself"},
+    // Wrappers
+    {"{\"name\":\"x\",\"strict\":true,\"schema\":{\"type\":\"null\"}}",
+     "\"\": it is no schema, but has one in its member schema: give that alone (jq .schema FILE)"},
+    {"{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":{}}}",
+     "(jq .json_schema.schema FILE)"},
+    {"{\"type\":\"function\",\"function\":{\"name\":\"x\",\"parameters\":{}}}",
+     "(jq .function.parameters FILE)"},
+    {"{\"name\":\"x\",\"input_schema\":{}}", "(jq .input_schema FILE)"},
     {"{\"type\":\"string\",\"format\":\"date\",\"pattern\":\"a\"}",
      "\"/pattern\": cuttle does not read it beside"},
     {"{\"type\":\"string\",\"pattern\":7}", "\"/pattern\": it is no string"},
@@ -572,7 +752,14 @@ static const char *const refusals[][2] = {
     {"{\"type\":\"array\",\"items\":true}", "\"\": any item would fit"},
     {"{\"type\":\"array\",\"prefixItems\":[],\"items\":false}",
      "\"/prefixItems\": it is no list of schemas"},
-    {"{\"type\":\"array\",\"items\":[{\"type\":\"null\"}]}", "\"/items\": it is no schema"},
+    {"{\"type\":\"array\",\"items\":[{\"type\":\"null\"}]}", "\"\": any item would fit"},
+    {"{\"type\":\"array\",\"items\":[]}", "\"/items\": it is no list of schemas"},
+    {"{\"type\":\"array\",\"items\":[{\"x\":0}],\"additionalItems\":false}",
+     "\"/items/0/x\": cuttle does not read \"x\""},
+    {"{\"type\":\"array\",\"items\":[{\"type\":\"null\"}],\"prefixItems\":[{\"type\":\"null\"}]}",
+     "\"/items\": beside prefixItems it is no list"},
+    {"{\"type\":\"array\",\"items\":{\"type\":\"null\"},\"additionalItems\":false}",
+     "\"/additionalItems\": it says nothing where items is no list"},
     {"{\"type\":\"array\",\"items\":{\"type\":\"null\"},\"uniqueItems\":true}",
      "\"/uniqueItems\": cuttle reads"},
     {"{\"type\":\"array\",\"items\":false,\"minItems\":1}",
@@ -584,6 +771,25 @@ static const char *const refusals[][2] = {
     {"{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}",
      "\"/oneOf\": a value may fit two"},
     {"{\"oneOf\":[{\"enum\":[1,2]},{\"enum\":[2.0]}]}", "\"/oneOf\": a value may fit two"},
+    // A member that neither requires tells nothing apart, nor one that both have alike.
+    {"{\"oneOf\":[" TOLD("a", "[]") "," TOLD("b", "[]") "]}", "\"/oneOf\": a value may fit two of "
+                                                              "it, numbers 0 and 1; give each"},
+    {"{\"oneOf\":[" TOLD("a", "[\"k\"]") "," TOLD("b", "[\"k\"]") "," TOLD("a", "[\"k\"]") "]}",
+     "numbers 0 and 2"},
+    {"{\"oneOf\":[" OBJECT "{\"a\":{\"type\":\"null\"}},\"required\":[\"a\"]}," OBJECT
+     "{\"b\":{\"type\":\"null\"}},\"required\":[\"b\"]}]}",
+     "a value may fit two"},
+    {"{\"oneOf\":[{\"const\":\"a1\"},{\"type\":\"string\",\"pattern\":\"[0-9]\"}]}",
+     "a value may fit two"},
+    {"{\"oneOf\":[{\"const\":1},{\"type\":\"number\"}]}", "a value may fit two"},
+    // Discriminators that say what is not so
+    {TELLING("{\"mapping\":{\"a\":\"#/$defs/A\"}}"), "\"/discriminator\": it has no propertyName"},
+    {TELLING("{\"propertyName\":\"k\",\"mapping\":[]}"), "or a mapping that is no object"},
+    {TELLING("{\"propertyName\":\"k\",\"mapping\":{\"a\":\"#/$defs/A\",\"b\":\"#/$defs/A\"}}"),
+     "\"/discriminator\": its mapping of \"b\" names no alternative whose member \"k\" may be "
+     "that"},
+    {TELLING("{\"propertyName\":\"k\",\"mapping\":{\"a\":\"#/$defs/C\"}}"), "its mapping of \"a\""},
+    {TELLING("{\"propertyName\":\"n\",\"mapping\":{\"a\":\"A\"}}"), "its mapping of \"a\""},
     {"{\"$ref\":\"#/properties/a\"}", "\"/$ref\": cuttle reads #, #/$defs/NAME"},
     {"{\"$ref\":\"#/$defs/a\",\"$defs\":{}}", "\"/$ref\": cuttle reads #, #/$defs/NAME"},
     {"{\"$ref\":7}", "\"/$ref\": it is no string"},
