@@ -584,6 +584,8 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 	if (type && !list_named_types(in, at, json, list, &count, &types)) return false;
 	const bool choice = json_object_get(json, "enum") || json_object_get(json, "const");
 	if (!check_keywords(in, at, json, type ? types : 127, NULL)) return false;
+	if (!type && json_object_get(json, "nullable"))
+		return reading_refuse(in, at, "nullable", "say the type, too");
 	if (!type && choice) {
 		for (void *i = json_object_iter((json_t *)json); i;
 		     i = json_object_iter_next((json_t *)json, i))
@@ -592,8 +594,6 @@ static bool read_typed(struct reading_schema *in, uint32_t at, const json_t *jso
 				                      "say the type, too");
 	}
 	if (choice) return read_value_choice(in, at, json);
-	if (!type && json_object_get(json, "nullable"))
-		return reading_refuse(in, at, "nullable", "say the type, too");
 	if (!type)
 		return reading_refuse(in, at, NULL,
 		                      "values of any type would fit; say a type, enum or const");

@@ -984,8 +984,11 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
 	(void)state;
-	static const char *const names[] = {"a.jsonl", "a.csv",  "a.CSV",      "a.data", "b.csv",
-	                                    "a.tsv",   "a.json", "a.JSONL.GZ", "a.xlsx", "a.txt"};
+	static const char *const names[] = {
+	    "a.jsonl", "a.csv",   "a.CSV",      "a.data",   "b.csv",   "a.tsv",     "a.json",
+	    "a.pq",    "a.arrow", "a.JSONL.GZ", "a.xlsx",   "a.txt",   "a.Feather", "a.ipc",
+	    "a.orc",   "a.avro",  "a.dta",      "a.xpt",    "a.sav",   "a.zsav",    "a.pkl",
+	    "a.h5",    "a.npy",   "a.npz",      "a.pickle", "a.RData", "a.rds",     "a.sas7bdat"};
 	return files_remove(folder, names, sizeof names / sizeof *names);
 }
 

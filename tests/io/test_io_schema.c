@@ -390,7 +390,7 @@ static const struct keyword_case keywords[] = {
      {{"\"0123456789abcdef0123456789abcdef\"", "/format"},
       {"\"01234567-89ab-cdef-0123-456789abcdeg\"", NULL},
       {"\"{01234567-89ab-cdef-0123-456789abcdef}\"", NULL}}},
-    {"{\"type\":\"string\",\"format\":\"email\",\"maxLength\":12}",
+    {"{\"type\":\"string\",\"format\":\"email\",\"maxLength\":13}",
      {"\"a@b\"", "\"a.b+c@x-1.org\"", "\"{'}@0.de\""},
      {{"\"a\"", "/format"},
       {"\"a@\"", NULL},

@@ -8,8 +8,11 @@ once members that the schema lacks are left out; its form must be of the grammar
 Patterns are of those that ECMA 262 and Python's re read alike, and numbers have at most 15 digits.
 """
 import datetime
+import ipaddress
 import json
 import random
+import re
+import string
 import subprocess
 import sys
 
@@ -21,6 +24,83 @@ except ImportError:
 
 CHARACTERS = ['a', 'b', 'c', 'x', '1', '9', ' ', '"', '\\', '/', 'é', '€', '😀', '\t', '\x01', '\x7f']
 PLAIN = ['a', 'b', 'c', '1', '2', '-', 'é', '"']
+
+
+RANGES = {"int8": (-128, 127), "int32": (-2**31, 2**31 - 1), "uint8": (0, 255), "uint16": (0, 65535),
+          "int64": (-10**18, 10**18), "uint64": (0, 10**18)}
+
+
+def a_time():
+    day = random.choice(["%02d:%02d:%02d" % tuple(random.randint(0, most) for most in (24, 60, 60)), "23:59:59"])
+    return day + random.choice(["", ".5", ".123456", "."]) + random.choice(["Z", "z", "+01:30", "-23:59", "+24:00", ""])
+
+
+def a_date_time():
+    day = datetime.date.fromordinal(random.randint(1, 3000000)).isoformat()
+    return random.choice([day, day, day[:5] + "02-29"]) + random.choice("TTt ") + a_time()
+
+
+def an_email():
+    return ".".join(word("ab+'", 0, 2) for _ in range(2)) + random.choice("@@@a") + \
+        ".".join(word("a1-", 1, 3) for _ in range(2))
+
+
+FORMATS = {"date-time": a_date_time, "time": a_time, "email": an_email,
+           "uuid": lambda: "-".join(word("09afAFg" if random.random() < 0.1 else "09afAF", n, n) for n in (8, 4, 4, 4, 12)),
+           "ipv4": lambda: ".".join(str(random.choice([0, 9, 10, 99, 255, 256, "01"]))
+                                    for _ in range(random.choice([3, 4, 4, 4])))}
+
+
+def is_time(text):
+    """RFC 3339's full-time, without leap seconds."""
+    found = re.fullmatch("([0-9]{2}):([0-9]{2}):([0-9]{2})([.][0-9]+)?([Zz]|[+-]([0-9]{2}):([0-9]{2}))", text)
+    if not found:
+        return False
+    numbers = [int(found[i] or 0) for i in (1, 2, 3, 6, 7)]
+    return all(number < most for number, most in zip(numbers, (24, 60, 60, 24, 60), strict=True))
+
+
+def is_date_time(text):
+    try:
+        return text[10:11] in ("T", "t") and datetime.date.fromisoformat(text[:10]).isoformat() == text[:10] \
+            and is_time(text[11:])
+    except ValueError:
+        return False
+
+
+def is_email(text):
+    """RFC 5321's mailbox: a dot-string at a name of a host."""
+    local, _, host = text.partition("@")
+    atext = set("!#$%&'*+/=?^_`{|}~-" + string.ascii_letters + string.digits)
+    let_dig = set(string.ascii_letters + string.digits)
+    return all(part and set(part) <= atext for part in local.split(".")) and all(
+        part and set(part) <= let_dig | {"-"} and {part[0], part[-1]} <= let_dig for part in host.split("."))
+
+
+def is_uuid(text):
+    return bool(re.fullmatch("-".join("[0-9A-Fa-f]{%d}" % n for n in (8, 4, 4, 4, 12)), text))
+
+
+def is_ipv4(text):
+    try:
+        return str(ipaddress.IPv4Address(text)) == text
+    except ValueError:
+        return False
+
+
+def make_checker():
+    """jsonschema's, which may lack some formats, and takes some that are none; each must take ours."""
+    checker, more = jsonschema.FormatChecker(["date"]), jsonschema.Draft202012Validator.FORMAT_CHECKER
+    own = {"time": is_time, "date-time": is_date_time, "email": is_email, "uuid": is_uuid, "ipv4": is_ipv4}
+    for name, says in own.items():
+        def both(text, says=says, name=name):
+            if not isinstance(text, str) or not says(text):
+                return not isinstance(text, str)
+            if not more.conforms(text, name):
+                sys.exit(f"jsonschema does not take the {name} {text!r}")
+            return True
+        checker.checkers[name] = (both, ())
+    return checker
 
 
 def word(characters, least, most):
@@ -59,7 +139,7 @@ def a_string():
     schema = {"type": "string"}
     kind = random.randrange(4)
     if kind == 0:
-        return dict(schema, format="date")
+        return dict(schema, format=random.choice(["date", *FORMATS]))
     if kind == 1:
         schema["pattern"] = pattern()
         schema["maxLength"] = random.randint(2, 12)
@@ -79,6 +159,8 @@ def a_number():
         schema[random.choice(["maximum", "exclusiveMaximum"])] = second
     if schema["type"] == "integer" and random.random() < 0.1:
         schema["multipleOf"] = 1
+    if random.random() < 0.15:
+        schema["format"] = random.choice(list(RANGES) if schema["type"] == "integer" else ["double"])
     return schema
 
 
@@ -117,11 +199,54 @@ def an_array(depth, definitions):
         schema["minItems"] = least
     if random.random() < 0.5:
         schema["maxItems"] = least + random.randint(0, 2)
+    if first and random.random() < 0.4:  # as draft 7 writes it
+        schema["additionalItems"] = schema.pop("items")
+        schema["items"] = schema.pop("prefixItems")
     return schema
 
 
+def some_told_apart(depth, definitions):
+    """oneOf of objects that a member tells apart: by its values, or by which there is."""
+    count, objects = random.randint(2, 3), []
+    by_name = random.random() < 0.3
+    for i in range(count):
+        one = an_object(depth + 1, definitions)
+        name, values = ("T%d" % i if by_name else "T"), random.choice([[i], ["x%d" % i, "y%d" % i]])
+        one["properties"] = {name: {"enum": values}, **one["properties"]}
+        one["required"] = [*one.get("required", []), name]
+        if by_name:
+            one["additionalProperties"] = False
+        objects.append(one)
+    schema = {random.choice(["oneOf", "oneOf", "anyOf"]): objects}
+    if not by_name and random.random() < 0.5:
+        schema["discriminator"] = {"propertyName": "T", "mapping": {
+            str(value): one for one in objects for value in one["properties"]["T"]["enum"]}}
+    return schema
+
+
+def some_joined(depth, definitions):
+    """A schema whose keywords stand in several that hold together."""
+    whole = random.choice([a_string, a_number, lambda: an_object(depth + 1, definitions)])()
+    parts = [{} for _ in range(random.randint(1, 3))]
+    for key, value in whole.items():
+        if key not in ("properties", "additionalProperties"):
+            random.choice(parts)[key] = value
+    random.choice(parts).update({key: whole[key] for key in ("properties", "additionalProperties") if key in whole})
+    for key in ("minLength", "maximum", "required"):
+        if key in whole:
+            parts[0][key] = whole[key]
+    out = parts.pop() if random.random() < 0.5 else {}
+    return dict(out, allOf=parts) if parts else dict(out, allOf=[{"type": whole["type"]}])
+
+
 def a_schema(depth=0, definitions=None):
-    kind = random.randrange(10 if depth < 3 else 5)
+    kind = random.randrange(13 if depth < 3 else 5)
+    if kind == 10:
+        return some_told_apart(depth, definitions)
+    if kind == 11:
+        return some_joined(depth, definitions)
+    if kind == 12:
+        return dict(random.choice([a_string, a_number])(), nullable=True)
     if kind == 0:
         return a_string()
     if kind == 1:
@@ -163,10 +288,21 @@ def guess(schema, root, depth=0):
         return a_value()
     if "$ref" in schema:
         return guess(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, depth + 1)
+    if "allOf" in schema:
+        whole = {"properties": {}, "additionalProperties": True}
+        for part in [*schema["allOf"], schema]:
+            whole.update(part)
+        whole.pop("allOf")
+        return guess(whole, root, depth + 1)
+    if "oneOf" in schema:
+        return guess(random.choice(schema["oneOf"]), root, depth + 1)
     if "anyOf" in schema:
         return guess(random.choice(schema["anyOf"]), root, depth + 1)
     if "enum" in schema or "const" in schema:
         return random.choice(schema.get("enum", [schema.get("const")]))
+    if schema.get("nullable") and random.random() < 0.3:
+        return None
+    schema = meant(schema, False)
     kind = random.choice(schema["type"] if isinstance(schema["type"], list) else [schema["type"]])
     if kind == "object":
         members = [(name, guess(of, root, depth + 1)) for name, of in schema["properties"].items()
@@ -185,6 +321,8 @@ def guess(schema, root, depth=0):
         value += random.choice([0, 0, 1, -1, 0.5, 0.01, -0.001])
         return int(value) if value == int(value) and random.random() < 0.8 else round(value, 4)
     if kind == "string":
+        if schema.get("format") in FORMATS:
+            return FORMATS[schema["format"]]()
         if "format" in schema:
             day = datetime.date.fromordinal(random.randint(1, 3000000)).isoformat()
             return random.choice([day, day, day[:8] + "29", day[:5] + "02-29", day[:8] + "31", day[1:], day + "0"])
@@ -219,20 +357,52 @@ def depth_of(value):
     return 1 + max(map(depth_of, inner), default=0)
 
 
+INSIDE = ("properties", "$defs"), ("anyOf", "oneOf", "allOf", "prefixItems"), ("items", "additionalItems")
+
+
+def inner(schema, change):
+    """The schema with the schemas in it changed."""
+    out = dict(schema)
+    for key in INSIDE[0]:
+        if key in out:
+            out[key] = {name: change(of) for name, of in out[key].items()}
+    for key in (*INSIDE[1], *INSIDE[2]):
+        if isinstance(out.get(key), list):
+            out[key] = [change(of) for of in out[key]]
+        elif key in out:
+            out[key] = change(out[key])
+    return out
+
+
+def meant(schema, deep=True):
+    """What draft 2020-12 calls the words of OpenAPI, schemars and draft 7."""
+    if not isinstance(schema, dict):
+        return schema
+    out = inner(schema, meant) if deep else dict(schema)
+    if isinstance(out.get("items"), list):
+        out["prefixItems"] = out.pop("items")
+        if "additionalItems" in out:
+            out["items"] = out.pop("additionalItems")
+    if out.pop("nullable", False):
+        out["type"] = [out["type"], "null"]
+    if out.get("format") in RANGES:
+        least, most = RANGES[out["format"]]
+        out["minimum"] = max(out.get("minimum", least), least)
+        out["maximum"] = min(out.get("maximum", most), most)
+        out.pop("format")
+    return out
+
+
 def opened(schema):
     """The schema without additionalProperties: records lose members that it lacks."""
     if not isinstance(schema, dict):
         return schema
-    out = {key: value for key, value in schema.items() if key != "additionalProperties"}
-    for key in ("properties", "$defs"):
-        if key in out:
-            out[key] = {name: opened(of) for name, of in out[key].items()}
-    for key in ("anyOf", "prefixItems"):
-        if key in out:
-            out[key] = [opened(of) for of in out[key]]
-    if "items" in out:
-        out["items"] = opened(out["items"])
+    out = inner(schema, opened)
+    out.pop("additionalProperties", None)
     return out
+
+
+CHECKER = make_checker()
 
 
 class Comparison:
@@ -257,7 +427,8 @@ class Comparison:
             self.counts["refused"] += 1
             return answer
         self.counts["schemas"] += 1
-        checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+        checker = CHECKER
+        schema = meant(schema)
         strict = jsonschema.Draft202012Validator(schema, format_checker=checker)
         lax = jsonschema.Draft202012Validator(opened(schema), format_checker=checker)
         written = []
