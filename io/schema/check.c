@@ -178,6 +178,25 @@ static bool is_apart(struct telling *with, uint32_t a, uint32_t b) {
 	return apart;
 }
 
+/* Where a discriminator names the member that should tell, it says which to require. */
+static bool refuse_two(struct reading_schema *in, uint32_t at, size_t first, size_t second) {
+	const json_t *hint = json_object_get(in->to->shapes[at].json, "discriminator");
+	const char *name = json_string_value(json_object_get(hint, "propertyName"));
+	if (name)
+		return reading_refuse(
+		    in, at, "oneOf",
+		    "a value may fit two of it, numbers %zu and %zu; name "
+		    "\"%.60s\" in required of each (Pydantic leaves out what has a "
+		    "default), or write anyOf",
+		    first, second, name);
+	return reading_refuse(
+	    in, at, "oneOf",
+	    "a value may fit two of it, numbers %zu and %zu; give each another "
+	    "type, other values, or a required member with a const of its own, or "
+	    "write anyOf",
+	    first, second);
+}
+
 static bool check_exclusion(struct reading_schema *in, uint32_t at, const unsigned char *types) {
 	const struct schema *schema = in->to;
 	const struct shape *shape = &schema->shapes[at];
@@ -187,12 +206,7 @@ static bool check_exclusion(struct reading_schema *in, uint32_t at, const unsign
 	for (size_t i = 0; i < shape->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!is_apart(&with, members[i].shape, members[j].shape))
-				return reading_refuse(
-				    in, at, "oneOf",
-				    "a value may fit two of it, numbers %zu and %zu; give each "
-				    "another type, other values, or a required member with a "
-				    "const of its own, or write anyOf",
-				    j, i);
+				return refuse_two(in, at, j, i);
 	return true;
 }
 

@@ -423,6 +423,7 @@ static const struct keyword_case keywords[] = {
      "\"12345678901234567890 \\\" 1234567890123456789\"}",
      {"\"a\"", "127"},
      {{"128", "/format"}}},
+    {"{\"const\":\"\\\"12345678901234567890\"}", {"\"\\\"12345678901234567890\""}, {{"1", NULL}}},
     {"{\"type\":\"number\",\"format\":\"double\",\"minimum\":0}", {"0.5"}, {{"-1", "/minimum"}}},
     {"{\"type\":\"array\",\"items\":[{\"type\":\"boolean\"},{\"type\":\"null\"}],\"minItems\":1,"
      "\"maxItems\":2}",
@@ -782,6 +783,9 @@ static const char *const refusals[][2] = {
     {"{\"oneOf\":[{\"const\":\"a1\"},{\"type\":\"string\",\"pattern\":\"[0-9]\"}]}",
      "a value may fit two"},
     {"{\"oneOf\":[{\"const\":1},{\"type\":\"number\"}]}", "a value may fit two"},
+    {"{\"oneOf\":[" TOLD("a", "[]") "," TOLD("b",
+                                             "[]") "],\"discriminator\":{\"propertyName\":\"k\"}}",
+     "numbers 0 and 1; name \"k\" in required of each"},
     // Discriminators that say what is not so
     {TELLING("{\"mapping\":{\"a\":\"#/$defs/A\"}}"), "\"/discriminator\": it has no propertyName"},
     {TELLING("{\"propertyName\":\"k\",\"mapping\":[]}"), "or a mapping that is no object"},
