@@ -428,9 +428,9 @@ class Comparison:
             return answer
         self.counts["schemas"] += 1
         checker = CHECKER
-        schema = meant(schema)
-        strict = jsonschema.Draft202012Validator(schema, format_checker=checker)
-        lax = jsonschema.Draft202012Validator(opened(schema), format_checker=checker)
+        plain = meant(schema)
+        strict = jsonschema.Draft202012Validator(plain, format_checker=checker)
+        lax = jsonschema.Draft202012Validator(opened(plain), format_checker=checker)
         written = []
         for text in answer[1]:
             value = json.loads(text)
