@@ -215,6 +215,7 @@ static bool check_exclusion(struct reading_schema *in, uint32_t at, const unsign
 /* Whether the member may have the value that a key of the mapping is: 1 has the key "1". */
 static bool takes_key(struct reading_schema *in, uint32_t member, const char *key) {
 	json_t *text = json_string(key), *word = json_loads(key, JSON_DECODE_ANY, NULL);
+	if (!text) (void)reading_nomem(in);
 	const bool takes = (text && shape_fits_paid(in->to, member, text, &in->budget)) ||
 	                   (word && shape_fits_paid(in->to, member, word, &in->budget));
 	json_decref(text);

@@ -155,7 +155,8 @@ static json_t *without_nullable(struct joining *to, const json_t *json) {
 			const char *name = json_string_value(json_array_get(types, i));
 			found = name && !strcmp(name, "null");
 		}
-		if (!found) (void)json_array_append_new(types, json_string("null"));
+		if (!found && json_array_append_new(types, json_string("null")))
+			(void)reading_nomem(to->in);
 		(void)set_keyword(to, plain, "type", types);
 	} else if (!json_is_false(nullable)) {
 		(void)reading_refuse(to->in, to->at, "nullable",

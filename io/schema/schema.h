@@ -12,12 +12,19 @@
 // - numbers as digits, without an exponent, a plus, a zero too many at either end, or -0. 1.0 is 1.
 //   They have at most 18 digits, or 15 where there is a point, before which a 0 is none.
 //
-// What is read: type (one, or a list), enum, const; properties, required, additionalProperties
-// false or true (no other member is ever written); minLength, maxLength, pattern
-// (io/schema/pattern.h), format "date"; minimum, maximum, exclusiveMinimum, exclusiveMaximum,
-// multipleOf 1 of integers; items, prefixItems, minItems, maxItems; anyOf; oneOf whose alternatives
-// have different types or values; $ref to #, #/$defs/NAME or #/definitions/NAME. Titles,
-// descriptions and the like are ignored. A length or count is at most 1,000,000; greater maxima are
+// What is read: type (one, or a list), OpenAPI's nullable beside it, enum, const; properties,
+// required, additionalProperties false or true (no other member is ever written); minLength,
+// maxLength, pattern (io/schema/pattern.h); minimum, maximum, exclusiveMinimum, exclusiveMaximum,
+// multipleOf 1 of integers; items, prefixItems, minItems, maxItems, and what draft 7 wrote for
+// them: a list of items, additionalItems. The formats date, date-time, time, uuid, email (a local
+// part without quotes, a host by its name) and ipv4 of strings; of numbers int8 to int64, uint8 to
+// uint64, int and uint, which bound them, float and double, which do not.
+// $ref to any place in the file. anyOf; oneOf whose alternatives no value fits two of, because of
+// their types, their values, or a member that one of the two requires and whose values differ, or
+// that the other may not have. OpenAPI's discriminator is a hint that may not contradict them.
+// allOf, and what stands beside $ref: the schemas become one, and are refused where no keyword says
+// both (io/schema/join.c). Titles, descriptions, what begins with x- and the like are ignored. A
+// length or count is at most 1,000,000; greater maxima are
 // taken as that, and from 10^9 on as none. An automaton follows 1,024 texts at once: of more values
 // or alternatives that part at the same character, some are not written. All else is refused, since
 // whoever ignored it would write what does not fit.

@@ -139,6 +139,21 @@ uint8_t *fuzz_seed(size_t index, size_t *size) {
 	        "{\"anyOf\":[{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]},{\"$ref\":"
 	        "\"#/$defs/a~1b\"}],\"$defs\":{\"a/b\":{\"type\":\"object\",\"properties\":"
 	        "{\"a\":{\"$ref\":\"#/$defs/a~1b\"},\"b\":{\"type\":\"number\"}}}}}\0{\"a\": {"),
+	    FUZZ_LITERAL(
+	        "{\"oneOf\":[{\"$ref\":\"#/$defs/A\"},{\"$ref\":\"#/$defs/"
+	        "B\",\"required\":[\"k\"]}],"
+	        "\"discriminator\":{\"propertyName\":\"k\",\"mapping\":{\"a\":\"A\",\"2\":\"#/"
+	        "$defs/B\"}},"
+	        "\"$defs\":{\"A\":{\"type\":\"object\",\"properties\":{\"k\":{\"const\":\"a\"}},"
+	        "\"required\":"
+	        "[\"k\"],\"additionalProperties\":false},\"B\":{\"allOf\":[{\"type\":\"object\","
+	        "\"properties\":{\"k\":{\"enum\":[2,99999999999999999999]}}},{\"properties\":{"
+	        "\"k\":"
+	        "{\"type\":\"integer\",\"nullable\":true,\"format\":\"uint8\"}}}]}}}\0{\"k\": \"a"),
+	    FUZZ_LITERAL(
+	        "{\"type\":\"array\",\"items\":[{\"type\":\"string\",\"format\":\"date-time\"},"
+	        "{\"type\":\"string\",\"format\":\"email\",\"maxLength\":9},{\"$ref\":"
+	        "\"#/items/0\"}],\"additionalItems\":false,\"minItems\":1}\0[\"2024-0"),
 	};
 	return fuzz_copy(seeds, sizeof seeds / sizeof *seeds, index, size);
 }

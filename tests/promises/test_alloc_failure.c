@@ -570,10 +570,16 @@ static enum cuttle_status follow_fields(const struct schema *schema, struct cutt
 static enum cuttle_status read_a_schema(struct cuttle_error *error) {
 	static const char json[] =
 	    "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":"
-	    "[\"number\",\"null\"],\"minimum\":-2.5}},\"b\":{\"type\":\"string\",\"pattern\":"
-	    "\"^(x|[^a]{2})+y$\",\"maxLength\":5},\"c\":{\"enum\":[\"ab\",\"ac\",[1]]},\"d\":"
+	    "[\"number\",\"null\"],\"minimum\":-2.5}},\"b\":{\"allOf\":[{\"type\":\"string\","
+	    "\"pattern\":\"^(x|[^a]{2})+y$\",\"nullable\":true}],\"maxLength\":5},\"c\":{\"enum\":["
+	    "\"ab\",\"ac\",[1]]},\"d\":"
 	    "{\"$ref\":\"#/$defs/d\"}},\"$defs\":{\"d\":{\"oneOf\":[{\"type\":\"null\"},"
-	    "{\"const\":1}]}}}";
+	    "{\"const\":1},{\"$ref\":\"#/$defs/e\"}],\"discriminator\":{\"propertyName\":\"k\","
+	    "\"mapping\":{\"x\":\"e\"}}},\"e\":{\"allOf\":[{\"type\":\"object\",\"properties\":{"
+	    "\"k\":"
+	    "{\"enum\":[\"x\"]}},\"required\":[\"k\"]},{\"properties\":{\"k\":{\"type\":\"string\"}"
+	    "},"
+	    "\"required\":[\"k\"]}]}}}";
 	struct schema *schema;
 	struct cuttle_grammar *grammar = NULL;
 	struct automaton *automaton = NULL;
