@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 100 };
+enum { DEEPEST = 100, JOINED = 300 }; /* how deep, and steps for a value */
 
 struct joining {
 	struct reading_schema *in;
@@ -26,7 +26,7 @@ static bool join_schema(struct joining *to, const json_t *json);
 
 /* What is joined again and again has a bound: each value is paid for. */
 static bool pays_for(struct joining *to, const json_t *value) {
-	bool paid = nfa_pays(&to->in->budget, 20);
+	bool paid = nfa_pays(&to->in->budget, JOINED);
 	for (size_t i = 0; i < json_array_size(value) && paid; i++)
 		paid = pays_for(to, json_array_get(value, i));
 	for (void *i = json_object_iter((json_t *)value); i && paid;

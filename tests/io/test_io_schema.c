@@ -930,7 +930,8 @@ static void nesting_has_a_bound(void **state) {
 	}
 }
 
-/* Members, values and references that are numbered, so that each is another. */
+#define ZEROS_16 "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+#define ZEROS ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16 ZEROS_16
 static void large_schemas_take_no_time(void **state) {
 	(void)state;
 	static const struct {
@@ -954,6 +955,28 @@ static void large_schemas_take_no_time(void **state) {
 	    {"values in values", "{\"enum\":[[]", ",{\"%u\":[1,{\"a\":%u}]}", "]}", 4000, NULL},
 	    {"too many values", "{\"enum\":[0", ",%u.5", "]}", 4100, "more than 4,096 values"},
 	    {"oneOf", "{\"oneOf\":[{\"type\":\"null\"}", ",{\"const\":\"%u\"}", "]}", 255, NULL},
+	    {"objects told apart", "{\"oneOf\":[{\"type\":\"null\"}",
+	     ",{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"},\"k\":{\"const\":\"%"
+	     "u\"}},"
+	     "\"required\":[\"a\",\"k\"]}",
+	     "]}", 255, NULL},
+	    {"objects that nothing tells apart", "{\"oneOf\":[{\"type\":\"null\"}",
+	     ",{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"a%u\":{\"type\":\"null\"}}}]}",
+	     "]}", 255, "a value may fit two"},
+	    {"joins of joins", "{\"$ref\":\"#/$defs/0\",\"$defs\":{\"60\":{\"type\":\"null\"}",
+	     ",\"%u\":{\"allOf\":[{\"$ref\":\"#/$defs/%u\"},{\"$ref\":\"#/$defs/60\"},true]}", "}}",
+	     60, "it stands for itself"},
+	    {"joins of a large one",
+	     "{\"type\":\"array\",\"items\":false,\"$defs\":{\"a\":{\"enum\":[" ZEROS ZEROS ZEROS
+	         ZEROS "1]}},\"prefixItems\":[{\"type\":\"null\"}",
+	     ",{\"$ref\":\"#/$defs/a\",\"type\":\"integer\",\"maximum\":%u}", "]}", 4000,
+	     "it joins too many schemas"},
+	    {"a mapping of many",
+	     "{\"oneOf\":[{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{"
+	     "\"type\":"
+	     "\"string\",\"pattern\":\"^[0-9z]*$\"}}}],\"discriminator\":{\"propertyName\":\"k\","
+	     "\"mapping\":{\"z\":{}",
+	     ",\"%u\":\"A\"", "}}}", 20000, "its mapping of "},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char *json;
@@ -968,6 +991,24 @@ static void large_schemas_take_no_time(void **state) {
 		check_bounds(cases[i].name, json, cases[i].wanted);
 		free(json);
 	}
+}
+
+/* Each of 40 schemas joins the next one twice. */
+static void joins_have_a_price(void **state) {
+	(void)state;
+	char *json;
+	size_t size;
+	FILE *out = open_memstream(&json, &size);
+	assert_non_null(out);
+	fputs("{\"$ref\":\"#/$defs/0\",\"$defs\":{\"40\":{\"type\":\"null\"}", out);
+	for (unsigned i = 0; i < 40; i++)
+		fprintf(out,
+		        ",\"%u\":{\"allOf\":[{\"$ref\":\"#/$defs/%u\"},{\"$ref\":\"#/$defs/%u\"}]}",
+		        i, i + 1, i + 1);
+	fputs("}}", out);
+	assert_int_equal(fclose(out), 0);
+	check_bounds("2^40 joins", json, "it joins too many schemas");
+	free(json);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -1154,6 +1195,7 @@ int main(void) {
 	    cmocka_unit_test(hostile_schemas_take_no_time),
 	    cmocka_unit_test(nesting_has_a_bound),
 	    cmocka_unit_test(large_schemas_take_no_time),
+	    cmocka_unit_test(joins_have_a_price),
 	    cmocka_unit_test(fields_are_listed),
 	    cmocka_unit_test(cells_are_members),
 	    cmocka_unit_test(texts_are_rows),
