@@ -29,7 +29,9 @@
 #include "io/disk/secrecy.h"
 #include "tools/report/audit_report.h"
 #include "tools/common/watch.h"
+#include "workflow/audit/halves.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct audit_values {
@@ -84,6 +86,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "held-out", AUDITED(request.held_out), .argument = "FILE",
 	 .help = "overlap, holdout: references of the same kind that the run did not read, kept "
 	         "aside by lot"},
+	{.name = "split", AUDITED(request.split), .argument = "NAME",
+	 .help = "holdout, before the run: splits the records of -i by lot into NAME.used.jsonl, "
+	         "which the run may read, and NAME.aside.jsonl (or .csv, .tsv, as -i is). "
+	         "NAME.split.json says so later. None of the three is ever overwritten"},
+	{.name = "unit-key", AUDITED(request.unit_key), .argument = "FIELD",
+	 .help = "holdout: field or column that says whose a record is. --split keeps all "
+	         "records of an owner in one half, and the audit counts them as one"},
 	{.name = "draw", AUDITED(request.draw), .argument = "FILE",
 	 .help = "lot, before the run: writes the records of -i that are in by lot, for "
 	         "generate. Those that are out become empty lines, which are null"},
@@ -203,7 +212,8 @@ static const char ABOUT[] =
 	"permutations.\n"
 	"holdout counts the records of which a text has a word, or words in a row, that no "
 	"other record has. Those of held-out records are chance. p is exact where records "
-	"were kept aside by lot. It needs no model. In pairs of a used and a held-out record it "
+	"were kept aside by lot. --split NAME draws that lot before the run: a file's first half "
+	"is no lot, as a file may be sorted. It needs no model. In pairs of a used and a held-out record it "
 	"guesses which was used, and that bounds epsilon.\n"
 	"lot decides before the run which records are in, by lot (--draw). After it, --members "
 	"guesses that from the longest run of tokens that a text has in common with each "
@@ -216,7 +226,9 @@ static const char ABOUT[] =
 	"bound is wrong once in a million audits. Exit code 0 says less. Epsilon is at least the "
 	"bound, and how far above it nobody knows. Each game is also played with a control, the "
 	"same run by --method none, which protects nothing. Where that is not caught either, the "
-	"audit is void. Its exit code is 0, too: read the verdict. With 200 games canary can "
+	"audit is void. Its exit code is 0, too: read the verdict. one-run, lot and holdout are "
+	"void as well where even right guesses alone could not contradict the claim. At delta "
+	"1e-6 they never can; at 1e-9 a few hundred records can. With 200 games canary can "
 	"show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
@@ -234,6 +246,11 @@ static void on_audit_begin(void *user, size_t games) {
 	watch_begin(&run->watch, run->values->run.quiet, run->values->run.progress, games, NULL);
 }
 
+static void on_audit_warn(void *user, const char *words) {
+	const struct audit_watch *run = user;
+	if (!run->values->run.quiet) fprintf(stderr, "cuttle audit: %s\n", words);
+}
+
 static enum cuttle_status write_audit(const struct audit_values *values,
                                       const struct setup_model *opened, const struct audit *audit,
                                       struct cuttle_error *error) {
@@ -244,6 +261,8 @@ static enum cuttle_status write_audit(const struct audit_values *values,
 	const struct audit_facts facts = {.action = NAMES[audit->action],
 	                                  .model = opened->model ? info.name : NULL,
 	                                  .model_sha256 = opened->model ? opened->sha256 : NULL,
+	                                  .halves = audit->action == AUDIT_HOLDOUT &&
+	                                            !values->request.split,
 	                                  .json = values->json || file_ends_in(output, ".json")};
 	enum cuttle_status status = audit->is_private ? sink_open_private(&sink, output, error)
 	                                              : sink_open(&sink, output, error);
@@ -264,21 +283,50 @@ static int tell_verdict(const struct verb *verb, const struct audit_values *valu
 	return CUTTLE_OK;
 }
 
+/* Names what a split wrote, and the two commands that come next. */
+static void tell_split(const struct audit_values *values, const struct audit *audit) {
+	const struct audit_request *r = &values->request;
+	char *paths[HALVES_FILES] = {NULL};
+	if (!values->run.quiet && halves_paths(r->run.common.input, r->split, paths)) {
+		fprintf(stderr,
+		        "cuttle audit: split by lot: %s has %.0f records, %s has %.0f, and %s "
+		        "says so. Now run on the first, and audit its texts:\n",
+		        paths[HALVES_USED], finding_number(&audit->game, "used"),
+		        paths[HALVES_ASIDE], finding_number(&audit->game, "held_out"),
+		        paths[HALVES_SPLIT]);
+		fprintf(stderr, "  cuttle generate -m MODEL.gguf -i '%s' -o new.jsonl ...\n",
+		        paths[HALVES_USED]);
+		fprintf(
+		    stderr,
+		    "  cuttle audit holdout -i '%s' --held-out '%s' --texts new.jsonl --receipt "
+		    "new.receipt.json %s\n",
+		    paths[HALVES_USED], paths[HALVES_ASIDE],
+		    r->privacy == AUDIT_PUBLIC ? "--public" : "--private");
+	}
+	for (int i = 0; i < HALVES_FILES; i++) free(paths[i]);
+}
+
 static int audit_plan(const struct verb *verb, const struct audit_values *values,
                       const struct setup_model *opened) {
 	struct audit audit;
 	struct cuttle_error error;
 	struct audit_watch run = {.values = values};
-	const struct audit_events events = {
-	    .user = &run, .begin = on_audit_begin, .game = watch_text, .stop = watch_stop};
+	const struct audit_events events = {.user = &run,
+	                                    .begin = on_audit_begin,
+	                                    .game = watch_text,
+	                                    .stop = watch_stop,
+	                                    .warn = on_audit_warn};
 	// The stamp is told however quiet the run is: standard output may be looked at alone.
 	if (values->request.privacy == AUDIT_PRIVATE) fprintf(stderr, "%s\n", AUDIT_STAMP);
 	enum cuttle_status status = audit_run(&values->request, opened, &events, &audit, &error);
 	watch_end(&run);
 	if (status) return verb_fail(verb, status, &error);
 	status = write_audit(values, opened, &audit, &error);
-	const int code =
-	    status ? verb_fail(verb, status, &error) : tell_verdict(verb, values, &audit);
+	const bool split = values->request.split != NULL;
+	if (!status && split) tell_split(values, &audit);
+	const int code = status  ? verb_fail(verb, status, &error)
+	                 : split ? CUTTLE_OK
+	                         : tell_verdict(verb, values, &audit);
 	audit_free(&audit);
 	return code;
 }

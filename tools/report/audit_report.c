@@ -15,6 +15,9 @@ const char *audit_words(enum audit_verdict verdict) {
 	    [AUDIT_WEAK] = "nothing contradicts the claim, but so many games cannot show so much",
 	    [AUDIT_CONTRADICTED] = "the claim is contradicted",
 	    [AUDIT_VOID] = "void: no control was caught, so the audit could not have seen a fault",
+	    [AUDIT_POWERLESS] =
+	        "void: even if all guesses were right, so many could not contradict "
+	        "the claim at its delta",
 	    [AUDIT_REPORTED] = "numbers alone: nothing is claimed that they could contradict"};
 	return words[verdict];
 }
@@ -30,7 +33,8 @@ static json_t *encode_audit_game(const struct audit_game *game) {
 	if (!game->bounded) return object;
 	const struct jsonout_member bounds[] = {{"epsilon_at_least", jsonout_real(game->likely)},
 	                                        {"epsilon_at_least_sure", jsonout_real(game->sure)},
-	                                        {"could_show", jsonout_real(game->most)}};
+	                                        {"could_show", jsonout_real(game->most)},
+	                                        {"could_refute", jsonout_real(game->refutes)}};
 	return jsonout_extend(object, bounds, sizeof bounds / sizeof *bounds);
 }
 
@@ -41,7 +45,8 @@ static json_t *encode_audit(const struct audit *audit, const struct audit_facts 
 	    {"stamp", audit->is_private ? json_string(AUDIT_STAMP) : json_null()},
 	    {"verdict", json_string(audit_words(audit->verdict))},
 	    {"contradicted", json_boolean(audit->verdict == AUDIT_CONTRADICTED)},
-	    {"void", json_boolean(audit->verdict == AUDIT_VOID)},
+	    {"void",
+	     json_boolean(audit->verdict == AUDIT_VOID || audit->verdict == AUDIT_POWERLESS)},
 	    {"claimed_epsilon", jsonout_real(audit->epsilon)},
 	    {"delta", jsonout_real(audit->delta)},
 	    {"model", facts->model ? json_string(facts->model) : json_null()},
@@ -51,7 +56,10 @@ static json_t *encode_audit(const struct audit *audit, const struct audit_facts 
 	    {"canary", *audit->canary ? json_string(audit->canary) : json_null()},
 	    {"game", encode_audit_game(&audit->game)},
 	    {"control", audit->has_control ? encode_audit_game(&audit->control) : json_null()}};
-	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	json_t *root = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	if (!facts->halves) return root;
+	return jsonout_extend(root, &(struct jsonout_member){"by_lot", json_boolean(audit->by_lot)},
+	                      1);
 }
 
 static void print_audit_cell(FILE *file, const struct audit_game *game, size_t i) {
@@ -77,6 +85,13 @@ static void print_audit(FILE *file, const struct audit *audit, const struct audi
 		        audit->delta,
 		        audit->rewritten ? "what all marks of a document hold"
 		                         : "a record in a known batch");
+	if (facts->halves)
+		fprintf(
+		    file, "%s\n",
+		    audit->by_lot
+		        ? "Kept aside by lot: both files are of one split."
+		        : "Nothing shows that the held-out records were kept aside by lot. p and "
+		          "the bounds hold only if they were (cuttle audit holdout --split).");
 	fprintf(file, "\n| | audited |%s\n|---|---|%s\n",
 	        audit->has_control ? " control, which protects nothing |" : "",
 	        audit->has_control ? "---|" : "");
@@ -93,6 +108,8 @@ static void print_audit(FILE *file, const struct audit *audit, const struct audi
 		            audit->game.sure, audit->control.sure);
 		print_bound(file, "the most that so many games can show, with 95 %", audit,
 		            audit->game.most, audit->control.most);
+		print_bound(file, "the same, except for one in a million", audit,
+		            audit->game.refutes, audit->control.refutes);
 	}
 	if (audit->is_private) fprintf(file, "\n**%s**\n", AUDIT_STAMP);
 }

@@ -20,6 +20,7 @@ struct audit_facts {
 	const char *action;       /* as it is typed */
 	const char *model;        /* its name; NULL = none was needed */
 	const char *model_sha256; /* of its file; likewise */
+	bool halves;              /* it compares records with some kept aside */
 	bool json;                /* else Markdown */
 };
 

@@ -12,6 +12,7 @@
 #include "io/disk/paths.h"
 #include "io/disk/secrecy.h"
 #include "io/tables/words_file.h"
+#include "workflow/audit/halves.h"
 #include "workflow/audit/holdout.h"
 #include "workflow/audit/inversion.h"
 #include "workflow/audit/judging.h"
@@ -96,11 +97,23 @@ static const char *name_audit_fault(const struct audit_request *r) {
 		           ? "--draw needs -i FILE alone: lots come before anything is written"
 		           : NULL;
 	if (r->draw) return "--draw is for cuttle audit lot";
+	if (r->unit_key && r->action != AUDIT_HOLDOUT)
+		return "--unit-key is for cuttle audit holdout";
+	if (r->split && r->action != AUDIT_HOLDOUT) return "--split is for cuttle audit holdout";
+	if (r->split)
+		return !r->run.common.input || r->held_out || r->texts || r->receipt
+		           ? "--split needs -i FILE alone: it comes before anything is written"
+		       : !strcmp(r->run.common.input, "-")
+		           ? "--split reads the records twice: give -i a file, not standard input"
+		           : NULL;
 	if (r->nearest && !lot) return "--score nearest is for cuttle audit lot";
 	if (rule->texts && !r->texts) return "which texts: --texts OUT.jsonl";
 	if (rule->texts && !r->run.common.input) return "which references: -i FILE";
-	if ((r->action == AUDIT_OVERLAP || r->action == AUDIT_HOLDOUT) && !r->held_out)
+	if (r->action == AUDIT_OVERLAP && !r->held_out)
 		return "references that the run did not read, of the same kind: --held-out FILE";
+	if (r->action == AUDIT_HOLDOUT && !r->held_out)
+		return "references that the run did not read, kept aside by lot: --held-out FILE "
+		       "(before a run, --split NAME makes that file and the one for -i)";
 	if (rule->texts && r->run.bias)
 		return "--bias is of audits that draw texts, or go through them again";
 	if (r->texts && generate_guided(&r->run))
@@ -139,16 +152,20 @@ enum cuttle_status audit_check(const struct audit_request *request, struct cuttl
 }
 
 enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_error *error) {
-	char *learnt;
+	char *learnt, *halves[HALVES_FILES] = {NULL};
+	const char *const input = r->run.common.input;
 	enum cuttle_status status = common_receipt_beside(r->run.bias, NULL, &learnt, error);
-	if (status) return status;
+	if (!status && r->split && !halves_paths(input, r->split, halves))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	// A split is read twice, and so are halves whose hash is compared.
+	const bool twice = r->action == AUDIT_HOLDOUT && input && (r->split || halves_named(input));
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", r->run.common.model, PATH_MODEL),
-	    PATH_ALONE("-i", r->run.common.input, PATH_STREAM),
+	    PATH_ALONE("-i", input, twice ? PATH_FILE : PATH_STREAM),
 	    // With a receipt they are read twice: their hash is compared first.
 	    PATH_ALONE("--texts", r->texts,
 	               r->receipt && RULES[r->action].texts ? PATH_FILE : PATH_STREAM),
-	    PATH_ALONE("--held-out", r->held_out, PATH_STREAM),
+	    PATH_ALONE("--held-out", r->held_out, twice ? PATH_FILE : PATH_STREAM),
 	    PATH_ALONE("--members", r->members, PATH_STREAM),
 	    PATH_ALONE("--words", r->words, PATH_FILE),
 	    PATH_ALONE("--receipt", r->receipt, PATH_STREAM),
@@ -160,12 +177,15 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
 	    PATH_ALONE("--instruction", r->rewritten.instruction, PATH_STREAM),
 	    PATH_ALONE("--draw", r->draw, PATH_OUTPUT),
+	    {"--split", halves[HALVES_USED], PATH_RECORD, halves[HALVES_ASIDE], {NULL}},
+	    PATH_ALONE("--split", halves[HALVES_SPLIT], PATH_RECORD),
 	    {"-o", r->output, PATH_OUTPUT, NULL, {TRIALS_FILE, AUDIT_CONTROL}},
 	};
 	const char *const records[] = {r->run.common.input, r->texts, r->held_out, r->members,
 	                               r->run.public_examples};
-	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status) status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(learnt);
+	for (size_t i = 0; i < HALVES_FILES; i++) free(halves[i]);
 	for (size_t i = 0; i < sizeof records / sizeof *records && !status; i++) {
 		const struct records_request wanted = {.path = records[i]};
 		if (records[i]) status = records_check_name(&wanted, error);
@@ -581,14 +601,37 @@ static bool is_contradicted(const struct audit_state *s) {
 	return audit->game.bounded && audit->game.sure > audit->epsilon;
 }
 
+/* Guesses about records of one run: their bound takes all of these guesses together, and even a
+ * small delta may weigh more than one in a million. */
+static bool guesses_one_run(enum audit_action action) {
+	return action == AUDIT_ONE_RUN || action == AUDIT_LOT || action == AUDIT_HOLDOUT;
+}
+
+/* Whether no outcome could contradict the claim. `refutes`: what `sure` is at best. */
+static bool is_powerless(const struct audit_state *s, double refutes) {
+	return guesses_one_run(s->audit->action) && refutes <= s->audit->epsilon;
+}
+
+/* Says before the work that it cannot contradict anything. */
+static void warn_powerless(const struct audit_state *s, double refutes) {
+	if (is_powerless(s, refutes) && s->events->warn)
+		s->events->warn(s->events->user,
+		                "this audit will be void: even if all guesses were right, so many "
+		                "could not contradict the claim at its delta; more records or a "
+		                "smaller delta could");
+}
+
 static enum audit_verdict find_verdict(const struct audit_state *s) {
 	if (s->audit->action == AUDIT_INVARIANT && !promises_range(s)) return AUDIT_REPORTED;
 	if (is_contradicted(s)) return AUDIT_CONTRADICTED;
+	if (s->audit->game.bounded && is_powerless(s, s->audit->game.refutes))
+		return AUDIT_POWERLESS;
 	if (!is_control_caught(s)) return AUDIT_VOID;
 	const bool bounds = s->audit->action == AUDIT_INVARIANT || s->audit->game.bounded;
 	if (!bounds || isnan(s->audit->epsilon)) return AUDIT_REPORTED;
-	return s->audit->game.bounded && s->audit->game.most <= s->audit->epsilon ? AUDIT_WEAK
-	                                                                          : AUDIT_HOLDS;
+	if (!s->audit->game.bounded) return AUDIT_HOLDS;
+	return fmin(s->audit->game.most, s->audit->game.refutes) <= s->audit->epsilon ? AUDIT_WEAK
+	                                                                              : AUDIT_HOLDS;
 }
 
 /* Refuses a canary without the others of its row. */
@@ -614,6 +657,8 @@ static enum cuttle_status audit_by_games(struct audit_state *s) {
 	if (!status) status = check_canary_row(s);
 	if (!status && RULES[r->action].games) status = make_canaries(s);
 	if (status) return status;
+	if (r->action == AUDIT_ONE_RUN)
+		warn_powerless(s, judging_could_refute(r->games, r->guesses, s->audit->delta));
 	s->events->begin(s->events->user, count_games(s) * (s->audit->has_control ? 2 : 1));
 	status = play_games(s, false, &s->audit->game);
 	if (!status && s->audit->has_control) status = play_games(s, true, &s->audit->control);
@@ -651,16 +696,43 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 	return status;
 }
 
+/* Finds the split that wrote both halves. *key becomes its unit key: who was dealt together is
+ * counted together. LEDGER, INPUT: as halves_find. USAGE: another key was asked for. */
+static enum cuttle_status find_split(struct audit_state *s, json_t **split, const char **key) {
+	const struct audit_request *r = s->request;
+	enum cuttle_status status = halves_find(r->run.common.input, r->held_out, split, s->error);
+	if (status) return status;
+	s->audit->by_lot = *split != NULL;
+	if (!*split) {
+		if (s->events->warn)
+			s->events->warn(s->events->user,
+			                "nothing shows that these records were kept aside by lot, "
+			                "and p holds only if they were: cuttle audit holdout "
+			                "--split NAME draws a lot, before the run");
+		return CUTTLE_OK;
+	}
+	const char *drawn = json_string_value(json_object_get(*split, "unit_key"));
+	if (r->unit_key && (!drawn || strcmp(drawn, r->unit_key) != 0))
+		return io_fail(s->error, CUTTLE_USAGE,
+		               "--unit-key %s: the split was drawn %s%s; leave it out", r->unit_key,
+		               drawn ? "by " : "without it", drawn ? drawn : "");
+	*key = drawn;
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status audit_holdout(struct audit_state *s) {
 	const struct audit_request *r = s->request;
 	const bool lock = r->run.common.lock;
+	const char *const field = r->run.text_field, *key = r->unit_key;
 	struct holdout_words texts = {0}, used = {0}, held_out = {0};
-	enum cuttle_status status = holdout_read(r->texts, r->output_field, lock, &texts, s->error);
+	json_t *split = NULL;
+	enum cuttle_status status = find_split(s, &split, &key);
+	if (!status) status = holdout_read(r->texts, r->output_field, NULL, lock, &texts, s->error);
+	if (!status) status = holdout_read(r->run.common.input, field, key, lock, &used, s->error);
+	if (!status) status = holdout_read(r->held_out, field, key, lock, &held_out, s->error);
 	if (!status)
-		status =
-		    holdout_read(r->run.common.input, r->run.text_field, lock, &used, s->error);
-	if (!status)
-		status = holdout_read(r->held_out, r->run.text_field, lock, &held_out, s->error);
+		warn_powerless(s,
+		               holdout_could_refute(&used, &held_out, r->guesses, s->audit->delta));
 	if (!status) s->events->begin(s->events->user, (size_t)2 * HOLDOUT_LENGTHS);
 	if (!status)
 		status = holdout_compare(&texts, &used, &held_out, r->guesses, s->audit->delta,
@@ -672,7 +744,23 @@ static enum cuttle_status audit_holdout(struct audit_state *s) {
 	holdout_free(&texts);
 	holdout_free(&used);
 	holdout_free(&held_out);
+	json_decref(split);
 	return status;
+}
+
+/* Splits the input by lot, before anything is written. */
+static enum cuttle_status split_halves(struct audit_state *s) {
+	const struct audit_request *r = s->request;
+	size_t records[2];
+	const enum cuttle_status status =
+	    halves_split(r->run.common.input, r->run.text_field, r->unit_key, r->split, &s->chance,
+	                 records, s->error);
+	if (status) return status;
+	finding_add(&s->audit->game, "used", "records for the run, by lot",
+	            (double)records[HALVES_USED], 0);
+	finding_add(&s->audit->game, "held_out", "records kept aside",
+	            (double)records[HALVES_ASIDE], 0);
+	return CUTTLE_OK;
 }
 
 /* Writes the lines of the input that are in, and an empty line for each that is out. A line that
@@ -727,6 +815,9 @@ static enum cuttle_status audit_lot(struct audit_state *s) {
 		                 file_shown(r->members), file_shown(r->run.common.input));
 	struct recitation *const embedded[] = {&texts, &all, &members};
 	const size_t compared = r->nearest ? texts.count + 2 * all.count : 2 * all.count;
+	if (!status)
+		warn_powerless(s, judging_could_refute(recitation_readable(&all), r->guesses,
+		                                       s->audit->delta));
 	if (!status) s->events->begin(s->events->user, compared);
 	for (size_t i = 0; i < 3 && r->nearest && !status; i++)
 		status =
@@ -791,6 +882,7 @@ static enum cuttle_status audit_texts(struct audit_state *s) {
 		s->audit->delta = s->claimed->guarantee.delta;
 	}
 	if (r->draw) return draw_members(s);
+	if (r->split) return split_halves(s);
 	s->audit->has_control = true;
 	const enum cuttle_status status = r->action == AUDIT_OVERLAP   ? audit_overlap(s)
 	                                  : r->action == AUDIT_HOLDOUT ? audit_holdout(s)

@@ -49,14 +49,16 @@ struct audit_request {
 	const char *output_field;          /* of these texts */
 	const char *held_out;              /* path of references that the run did not read */
 	const char *members;               /* path of what `draw` wrote */
-	const char *draw;   /* path: writes the records that are in, and judges nothing */
-	const char *words;  /* path of the words file of perturbed texts */
-	const char *canary; /* in place of invented ones */
-	const char *output; /* path; "-" = standard output */
-	double claim;       /* epsilon that somebody claims; NaN = the plan's or receipt's */
-	uint64_t games;     /* of each world; 0 = the action's own number */
-	uint64_t secrets;   /* R; 0 = the action's own */
-	uint64_t guesses;   /* 0 = a fifth of the canaries */
+	const char *split;    /* name of the files of a split (halves.h): splits, judges nothing */
+	const char *unit_key; /* AUDIT_HOLDOUT: the field that says whose a record is */
+	const char *draw;     /* path: writes the records that are in, and judges nothing */
+	const char *words;    /* path of the words file of perturbed texts */
+	const char *canary;   /* in place of invented ones */
+	const char *output;   /* path; "-" = standard output */
+	double claim;         /* epsilon that somebody claims; NaN = the plan's or receipt's */
+	uint64_t games;       /* of each world; 0 = the action's own number */
+	uint64_t secrets;     /* R; 0 = the action's own */
+	uint64_t guesses;     /* 0 = a fifth of the canaries */
 	enum game_score score;
 	bool nearest; /* AUDIT_LOT: by the model's vectors, not by tokens in common */
 	enum audit_privacy privacy;
@@ -77,6 +79,7 @@ enum audit_model audit_needs(const struct audit_request *request);
 enum audit_verdict {
 	AUDIT_HOLDS,        /* nothing contradicts the claim */
 	AUDIT_WEAK,         /* nor could it: so many games cannot show an epsilon as large */
+	AUDIT_POWERLESS,    /* likewise of guesses about one run, whose delta alone may see to it */
 	AUDIT_CONTRADICTED, /* the claim is wrong: exit code LEDGER */
 	AUDIT_VOID,         /* the control was not caught either */
 	AUDIT_REPORTED      /* numbers alone: this action bounds nothing, or nothing is claimed */
@@ -90,17 +93,19 @@ struct audit {
 	bool rewritten;        /* of cuttle sanitize: the claim is for the marks of a document */
 	double epsilon, delta; /* what is claimed for a record in a known batch; NaN = nothing */
 	enum audit_verdict verdict;
+	bool by_lot;                    /* AUDIT_HOLDOUT: a split wrote both files */
 	char receipt_sha256[HASH_TEXT]; /* "" = no receipt was given */
 	const char *canary;             /* the first one; "" = none. Valid until audit_free. */
 	struct canaries canaries;
 };
 
-/* What a run tells its caller. No member but `user` may be NULL. */
+/* What a run tells its caller. No member but `user` and `warn` may be NULL. */
 struct audit_events {
 	void *user;
 	void (*begin)(void *user, size_t games); /* so many games will be told as done */
 	void (*game)(void *user);
 	bool (*stop)(void *user);
+	void (*warn)(void *user, const char *words); /* before the work; NULL = nobody is told */
 };
 
 /* Runs the audit; audit_free frees it after success. Games are kept beside the output, with

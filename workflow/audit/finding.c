@@ -12,11 +12,13 @@ void finding_add(struct audit_game *game, const char *key, const char *words, do
 	game->numbers[game->count++] = (struct audit_number){key, words, value, digits};
 }
 
-void finding_bound(struct audit_game *game, double likely, double sure, double most) {
+void finding_bound(struct audit_game *game, double likely, double sure, double most,
+                   double refutes) {
 	game->bounded = true;
 	game->likely = likely;
 	game->sure = sure;
 	game->most = most;
+	game->refutes = refutes;
 }
 
 double finding_number(const struct audit_game *game, const char *key) {

@@ -22,10 +22,11 @@ enum { AUDIT_NUMBERS = 20 };
 struct audit_game {
 	struct audit_number numbers[AUDIT_NUMBERS];
 	size_t count;
-	bool bounded;  /* the three below are set */
-	double likely; /* epsilon is at least this, with a chance of error of 5 % */
-	double sure;   /* likewise, 1e-6 */
-	double most;   /* what `likely` would be, had every game been won */
+	bool bounded;   /* the four below are set */
+	double likely;  /* epsilon is at least this, with a chance of error of 5 % */
+	double sure;    /* likewise, 1e-6 */
+	double most;    /* what `likely` would be, had every game been won */
+	double refutes; /* what `sure` would be: no outcome contradicts a claim of this or more */
 };
 
 #define FINDING_LIKELY .05 /* chance of error of a bound that illustrates */
@@ -34,7 +35,8 @@ struct audit_game {
 /* Adds a number; more than AUDIT_NUMBERS are a caller bug. */
 void finding_add(struct audit_game *game, const char *key, const char *words, double value,
                  int digits);
-void finding_bound(struct audit_game *game, double likely, double sure, double most);
+void finding_bound(struct audit_game *game, double likely, double sure, double most,
+                   double refutes);
 /* The number with this key; NaN: there is none. */
 double finding_number(const struct audit_game *game, const char *key);
 

@@ -10,6 +10,7 @@
 #include "io/text/split.h"
 #include "measure/bounds.h"
 #include "measure/disclosure.h"
+#include "workflow/audit/halves.h"
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -36,31 +37,67 @@ static size_t key_words(const char *text, size_t size, uint64_t *word) {
 	return count;
 }
 
+/* The records, those of the first unit first. The caller frees it. NULL: out of memory. */
+static size_t *sort_by_unit(const size_t *unit, size_t all, size_t units) {
+	size_t *order = calloc(all + 1, sizeof *order), *next = calloc(units + 2, sizeof *next);
+	const bool made = order && next;
+	for (size_t i = 0; made && i < all; i++) next[unit[i] + 1]++;
+	for (size_t i = 0; made && i < units; i++) next[i + 1] += next[i];
+	for (size_t i = 0; made && i < all; i++) order[next[unit[i]]++] = i;
+	secrecy_free(next);
+	if (made) return order;
+	secrecy_free(order);
+	return NULL;
+}
+
+/* Puts the words of each unit one after the other. Between two records of an owner stands a word
+ * that no text has, so no run of words reaches from one into the other. */
+static void fill_words(const struct records *records, const size_t *unit, const size_t *order,
+                       struct holdout_words *words) {
+	const size_t all = records_count(records);
+	size_t size, last = SIZE_MAX;
+	for (size_t i = 0; i < all; i++) {
+		const size_t record = order[i];
+		const char *text = records_text(records, record, &size);
+		if (!text) continue;
+		size_t at = words->first[words->count];
+		if (unit[record] != last) words->count++;
+		else words->word[at++] = UINT64_MAX - record;
+		last = unit[record];
+		words->first[words->count] = at + key_words(text, size, words->word + at);
+	}
+}
+
 static bool take_words(const struct records *records, bool lock, struct holdout_words *words) {
 	const size_t all = records_count(records);
-	size_t size, room = 0;
+	size_t size, room = 0, units;
+	size_t *const unit = halves_units(records, &units);
+	size_t *const order = unit ? sort_by_unit(unit, all, units) : NULL;
 	for (size_t i = 0; i < all; i++) {
 		const char *text = records_text(records, i, &size);
-		if (text) room += key_words(text, size, NULL);
+		if (text) room += 1 + key_words(text, size, NULL);
 	}
 	words->word = calloc(room + 1, sizeof *words->word);
 	words->first = calloc(all + 1, sizeof *words->first);
-	if (!words->word || !words->first) return false;
-	if (lock) (void)mlock(words->word, room * sizeof *words->word);
-	for (size_t i = 0; i < all; i++) {
-		const char *text = records_text(records, i, &size);
-		const size_t at = words->first[words->count];
-		if (text)
-			words->first[++words->count] = at + key_words(text, size, words->word + at);
-	}
-	return true;
+	const bool made = order && words->word && words->first;
+	if (made && lock) (void)mlock(words->word, room * sizeof *words->word);
+	if (made) fill_words(records, unit, order, words);
+	secrecy_free(unit);
+	secrecy_free(order);
+	return made;
 }
 
-enum cuttle_status holdout_read(const char *path, const char *field, bool lock,
-                                struct holdout_words *words, struct cuttle_error *error) {
+enum cuttle_status holdout_read(const char *path, const char *field, const char *unit_key,
+                                bool lock, struct holdout_words *words,
+                                struct cuttle_error *error) {
 	struct records *records = NULL;
 	*words = (struct holdout_words){0};
-	const struct records_request wanted = {.path = path, .field = field, .limit = SIZE_MAX};
+	const struct records_request wanted = {.path = path,
+	                                       .field = field,
+	                                       .id_field = unit_key,
+	                                       .id_is_owner = true,
+	                                       .all_columns = true,
+	                                       .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&wanted, &records, error);
 	if (!status)
 		status =
@@ -137,11 +174,26 @@ static double add_length(size_t length, const uint32_t *found, size_t used, size
 	return p;
 }
 
+static size_t count_pairs(size_t used, size_t held_out) {
+	return used < held_out ? used : held_out;
+}
+
+/* A fifth of the pairs, where nothing else is asked for. */
+static size_t count_guesses(size_t pairs, uint64_t guesses) {
+	return guesses ? (size_t)guesses : pairs < 5 ? 1 : pairs / 5;
+}
+
+double holdout_could_refute(const struct holdout_words *used, const struct holdout_words *held_out,
+                            uint64_t guesses, double delta) {
+	const size_t pairs = count_pairs(used->count, held_out->count),
+	             r = count_guesses(pairs, guesses);
+	return r <= pairs ? bound_of_pairs(pairs, r, r, delta, FINDING_SURE) : 0;
+}
+
 static enum cuttle_status add_guesses(const double *scores, size_t used, size_t held_out,
                                       uint64_t guesses, double delta, struct audit_game *game,
                                       struct cuttle_error *error) {
-	const size_t pairs = used < held_out ? used : held_out;
-	const size_t r = guesses ? (size_t)guesses : pairs < 5 ? 1 : pairs / 5;
+	const size_t pairs = count_pairs(used, held_out), r = count_guesses(pairs, guesses);
 	size_t right;
 	if (guesses > pairs)
 		return io_fail(error, CUTTLE_USAGE,
@@ -154,7 +206,8 @@ static enum cuttle_status add_guesses(const double *scores, size_t used, size_t 
 	finding_add(game, "right", "right guesses", (double)right, 0);
 	finding_bound(game, bound_of_pairs(pairs, r, right, delta, FINDING_LIKELY),
 	              bound_of_pairs(pairs, r, right, delta, FINDING_SURE),
-	              bound_of_pairs(pairs, r, r, delta, FINDING_LIKELY));
+	              bound_of_pairs(pairs, r, r, delta, FINDING_LIKELY),
+	              bound_of_pairs(pairs, r, r, delta, FINDING_SURE));
 	return CUTTLE_OK;
 }
 

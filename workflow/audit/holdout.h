@@ -17,18 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The words of all records of a file that can be read. */
+/* The words of all records of a file that can be read; with a unit key those of all owners. */
 struct holdout_words {
 	uint64_t *word; /* of record i: word[first[i]] .. word[first[i + 1] - 1] */
 	size_t *first;  /* [count + 1] */
 	size_t count;
 };
 
-/* Reads the file's records. `lock`: they stay out of the swap where the system allows it. INPUT: as
- * records_read, or no record can be read. NOMEM. Call holdout_free in any case. */
-enum cuttle_status holdout_read(const char *path, const char *field, bool lock,
-                                struct holdout_words *words, struct cuttle_error *error);
+/* Reads the file's records. unit_key: the field that says whose a record is, and all records of an
+ * owner count as one; NULL = each is alone. `lock`: they stay out of the swap where the system
+ * allows it. INPUT: as records_read, or no record can be read. NOMEM. Call holdout_free in any
+ * case. */
+enum cuttle_status holdout_read(const char *path, const char *field, const char *unit_key,
+                                bool lock, struct holdout_words *words, struct cuttle_error *error);
 void holdout_free(struct holdout_words *words);
+
+/* The largest epsilon that so many records could refute, if all guesses were right: with a larger
+ * delta, or fewer records, it is 0. guesses as below. */
+double holdout_could_refute(const struct holdout_words *used, const struct holdout_words *held_out,
+                            uint64_t guesses, double delta);
 
 /* Compares texts with records that were used and with those held out, and adds numbers and bounds
  * to the game. guesses: in how many pairs; 0 = a fifth. delta as for a record. stop(user) is asked

@@ -36,17 +36,28 @@ static enum cuttle_status judge_worlds(const struct judging *j, const struct tri
 		const uint64_t h = judged.hits, a = judged.alarms, of = judged.with;
 		finding_bound(game, bounds_two_worlds(h, of, a, of, delta, FINDING_LIKELY),
 		              bounds_two_worlds(h, of, a, of, delta, FINDING_SURE),
-		              bounds_two_worlds(of, of, 0, of, delta, FINDING_LIKELY));
+		              bounds_two_worlds(of, of, 0, of, delta, FINDING_LIKELY),
+		              bounds_two_worlds(of, of, 0, of, delta, FINDING_SURE));
 	}
 	secrecy_free(with);
 	secrecy_free(without);
 	return judged.with ? CUTTLE_OK : CUTTLE_NOMEM;
 }
 
+/* A fifth, where nothing else is asked for. */
+static size_t count_lot_guesses(size_t records, uint64_t guesses) {
+	return guesses ? (size_t)guesses : records < 5 ? 1 : records / 5;
+}
+
+double judging_could_refute(size_t records, uint64_t guesses, double delta) {
+	const size_t r = count_lot_guesses(records, guesses);
+	return r <= records ? bounds_one_run(records, r, r, delta, FINDING_SURE) : 0;
+}
+
 static enum cuttle_status judge_lots(const struct judging *j, const struct trials *trials,
                                      struct audit_game *game) {
 	const size_t m = trials_count(trials);
-	const size_t r = j->guesses ? j->guesses : m < 5 ? 1 : m / 5;
+	const size_t r = count_lot_guesses(m, j->guesses);
 	double *scores = calloc(m, sizeof *scores);
 	bool *in = calloc(m, sizeof *in);
 	size_t right = SIZE_MAX;
@@ -66,7 +77,8 @@ static enum cuttle_status judge_lots(const struct judging *j, const struct trial
 	finding_add(game, "right", "right guesses", (double)right, 0);
 	finding_bound(game, bounds_one_run(m, r, right, delta, FINDING_LIKELY),
 	              bounds_one_run(m, r, right, delta, FINDING_SURE),
-	              bounds_one_run(m, r, r, delta, FINDING_LIKELY));
+	              bounds_one_run(m, r, r, delta, FINDING_LIKELY),
+	              bounds_one_run(m, r, r, delta, FINDING_SURE));
 	return CUTTLE_OK;
 }
 
@@ -95,7 +107,8 @@ static enum cuttle_status judge_recovery(const struct judging *j, const struct t
 	}
 	finding_add(game, "chance", "expected by chance", (double)n / (double)secrets, 2);
 	finding_bound(game, likely, sure,
-	              bounds_guess(n, n, secrets, delta, FINDING_LIKELY / GAME_RANKS));
+	              bounds_guess(n, n, secrets, delta, FINDING_LIKELY / GAME_RANKS),
+	              bounds_guess(n, n, secrets, delta, FINDING_SURE / GAME_RANKS));
 	return CUTTLE_OK;
 }
 
@@ -126,7 +139,8 @@ static enum cuttle_status judge_exposure(const struct judging *j, const struct t
 	const double delta = j->delta;
 	finding_bound(game, bounds_guess(early, n, parts, delta, FINDING_LIKELY),
 	              bounds_guess(early, n, parts, delta, FINDING_SURE),
-	              bounds_guess(n, n, parts, delta, FINDING_LIKELY));
+	              bounds_guess(n, n, parts, delta, FINDING_LIKELY),
+	              bounds_guess(n, n, parts, delta, FINDING_SURE));
 	return CUTTLE_OK;
 }
 

@@ -20,6 +20,10 @@ struct judging {
 	double answers;   /* of cuttle_audit_answers */
 };
 
+/* The largest epsilon that guesses about so many records of one run could refute, if all were
+ * right. 0: there is none, as where delta is too large. guesses: 0 = a fifth. */
+double judging_could_refute(size_t records, uint64_t guesses, double delta);
+
 /* Judges all trials, of which there are some. NOMEM, without a message. */
 enum cuttle_status judging_trials(const struct judging *judging, const struct trials *trials,
                                   struct audit_game *game);

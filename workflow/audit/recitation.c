@@ -192,7 +192,7 @@ enum cuttle_status recitation_overlap(const struct recitation *texts, const stru
 	return status;
 }
 
-static size_t count_readable(const struct recitation *of) {
+size_t recitation_readable(const struct recitation *of) {
 	size_t count = 0;
 	for (size_t i = 0; i < of->count; i++) count += of->readable[i];
 	return count;
@@ -216,7 +216,7 @@ enum cuttle_status recitation_guess(const struct recitation *texts, const struct
                                     const struct recitation *members, uint64_t guesses,
                                     double delta, bool (*stop)(void *user), void *user,
                                     struct audit_game *game, struct cuttle_error *error) {
-	const size_t n = count_readable(all), pairs = all->count * texts->count;
+	const size_t n = recitation_readable(all), pairs = all->count * texts->count;
 	const size_t r = guesses ? (size_t)guesses : n < 5 ? 1 : n / 5;
 	if (!n) return io_fail(error, CUTTLE_INPUT, "no record can be read");
 	if (r > n) return io_fail(error, CUTTLE_USAGE, "--guesses: there are not so many records");
@@ -246,7 +246,8 @@ enum cuttle_status recitation_guess(const struct recitation *texts, const struct
 		finding_add(game, "right", "right guesses", (double)right, 0);
 		finding_bound(game, bounds_one_run(n, r, right, delta, FINDING_LIKELY),
 		              bounds_one_run(n, r, right, delta, FINDING_SURE),
-		              bounds_one_run(n, r, r, delta, FINDING_LIKELY));
+		              bounds_one_run(n, r, r, delta, FINDING_LIKELY),
+		              bounds_one_run(n, r, r, delta, FINDING_SURE));
 	}
 	secrecy_free(run);
 	secrecy_free(scores);

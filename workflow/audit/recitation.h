@@ -34,6 +34,8 @@ enum cuttle_status recitation_read(const struct cuttle_model *model, const char 
                                    const char *field, bool lock, struct recitation *made,
                                    struct cuttle_error *error);
 void recitation_free(struct recitation *made);
+/* How many of them can be read. */
+size_t recitation_readable(const struct recitation *of);
 
 /* Makes a vector of what the model makes of each record (cuttle_embed); one without tokens has
  * zeros. PARTIAL: stop(user) said so. NOMEM, USAGE as cuttle_embed. */
