@@ -113,6 +113,18 @@ bool attest_bias(const json_t *root, struct receipt_bias *bias) {
 	                              attest_real(member, "delta", &bias->delta)));
 }
 
+const char *attest_bias_fault(const struct receipt_bias *bias) {
+	struct cuttle_budget budget;
+	if (!*bias->sha256 || bias->from_public) return NULL;
+	cuttle_budget_none(&budget);
+	budget.rho = bias->rho;
+	budget.delta = bias->delta;
+	return !cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL) &&
+	               attest_confirm(bias->epsilon, budget.epsilon)
+	           ? NULL
+	           : "the epsilon of its bias does not follow from that one's rho and delta";
+}
+
 bool attest_stops(struct attested *attested, struct cuttle_stops *stops) {
 	const json_t *list = json_object_get(attested->root, "stop");
 	const size_t count = json_array_size(list);

@@ -62,6 +62,9 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
 
 /* The learnt bias that was added; without the member nothing is set. */
 bool attest_bias(const json_t *root, struct receipt_bias *bias);
+/* What is wrong with what is copied of a bias's receipt, or NULL: its epsilon must follow from its
+ * rho and delta, as cuttle learn had it. */
+const char *attest_bias_fault(const struct receipt_bias *bias);
 
 /* Whether a claimed number is the one that follows from the rest. It must not be smaller, but
  * for rounding (1e-12). It may be larger by one part in a million: a still larger one belongs to

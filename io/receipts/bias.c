@@ -2,6 +2,7 @@
 // How bias.h writes and reads a bias.
 #include "io/receipts/bias.h"
 
+#include "engine/cuttle/learn.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include <math.h>
@@ -14,6 +15,7 @@ enum {
 	NUMBER_ROOM = 60, /* bytes of a number of the answer and one of the bias, at most */
 	LINE_ROOM = 1024  /* of all else */
 };
+#define FILE_MOST ((size_t)1 << 32) /* bytes, where the receipt's own width is in question */
 
 json_t *bias_line(const struct bias_numbers *numbers, size_t width) {
 	json_t *answer = json_array(), *vector = json_array();
@@ -133,6 +135,89 @@ enum cuttle_status bias_open(struct bias *bias, const char *path, const char *re
 		               "--bias %s: name a file that has its receipt beside it", path);
 	const enum cuttle_status status = read_bias_receipt(bias, receipt, error);
 	return status ? status : read_bias_lines(bias, path, error);
+}
+
+/* ---- what a receipt says of its bias --------------------------------------------------------- */
+
+/* What the lines of a file say. */
+struct told {
+	const struct learn_receipt *receipt;
+	int64_t *answer;           /* [width] of all records, less those of categories */
+	uint64_t records, in_them; /* of the first line, and of the others together */
+	size_t lines;
+	const char *other; /* what the receipt says otherwise; NULL = nothing yet */
+};
+
+/* Takes a line. False: it is none of a bias. */
+static bool compare_line(struct told *told, const json_t *root) {
+	const json_t *answer = json_object_get(root, "answer");
+	const size_t width = json_array_size(answer);
+	uint64_t records;
+	if (json_integer_value(json_object_get(root, "cuttle_bias")) != FORMAT ||
+	    !attest_count(root, "records", CUTTLE_LEARN_RECORDS, &records) || !width ||
+	    json_array_size(json_object_get(root, "bias")) != width)
+		return false;
+	if (width != told->receipt->width) told->other = "width";
+	else if (told->lines > told->receipt->categories) told->other = "categories";
+	for (size_t i = 0; i < width && !told->other; i++) {
+		const int64_t value = json_integer_value(json_array_get(answer, i));
+		if (told->lines ? __builtin_sub_overflow(told->answer[i], value, &told->answer[i])
+		                : __builtin_add_overflow(told->answer[i], value, &told->answer[i]))
+			return false;
+	}
+	*(told->lines ? &told->in_them : &told->records) += records;
+	told->lines++;
+	return true;
+}
+
+/* What follows from all lines. Records of no declared category are lines of the input, and in no
+ * line of the file. */
+static void compare_whole(struct told *told) {
+	const struct learn_receipt *receipt = told->receipt;
+	const bool declared = receipt->categories;
+	if (told->other) return;
+	if (told->lines != 1 + (size_t)receipt->categories) told->other = "categories";
+	else if (declared ? told->records > receipt->records || told->in_them != told->records
+	                  : told->records != receipt->records)
+		told->other = "records";
+	for (size_t i = 0; declared && i < receipt->width && !told->other; i++)
+		if (told->answer[i]) told->other = "answers of categories";
+}
+
+/* Compares the lines of a file that has the receipt's hash. False: it is no bias. */
+static bool compare_file(struct told *told, const char *bytes, size_t size) {
+	const char *const end = bytes + size;
+	while (bytes < end && !told->other) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+		json_t *root = newline ? json_loadb(bytes, (size_t)(newline - bytes),
+		                                    JSON_REJECT_DUPLICATES, NULL)
+		                       : NULL;
+		const bool taken = compare_line(told, root);
+		json_decref(root);
+		if (!taken) return false;
+		bytes = newline + 1;
+	}
+	compare_whole(told);
+	return true;
+}
+
+enum cuttle_status bias_compare(const char *path, const struct evidence *evidence,
+                                struct cuttle_error *error) {
+	const struct learn_receipt *receipt = evidence->receipt;
+	struct told told = {.receipt = receipt,
+	                    .answer = calloc((size_t)receipt->width, sizeof *told.answer)};
+	char *bytes = NULL;
+	size_t size = 0;
+	enum cuttle_status status = told.answer ? file_read(path, FILE_MOST, &bytes, &size, error)
+	                                        : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status && !compare_file(&told, bytes, size))
+		status = io_fail(error, CUTTLE_INPUT, "%s: it is no bias of cuttle learn", path);
+	if (!status && told.other)
+		status = io_fail(error, CUTTLE_LEDGER, "%s has other %s than its receipt says",
+		                 path, told.other);
+	free(told.answer);
+	free(bytes);
+	return status;
 }
 
 const double *bias_of(const struct bias *bias, const char *heading) {

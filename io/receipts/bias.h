@@ -55,6 +55,11 @@ const double *bias_of(const struct bias *bias, const char *heading);
  * is another file's. NOMEM. */
 enum cuttle_status bias_open(struct bias *bias, const char *path, const char *receipt,
                              struct cuttle_error *error);
+/* Compares a file, whose hash is the receipt's, with what the receipt says of it: width, categories
+ * and records. INPUT: the file cannot be read, or is no bias. LEDGER: it says something else, so
+ * the receipt was changed. NOMEM. */
+enum cuttle_status bias_compare(const char *path, const struct evidence *evidence,
+                                struct cuttle_error *error);
 /* INPUT: it was learnt with another model than the one of this hash and width. Anybody may have
  * written the receipt, so its width is asked, too. */
 enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, size_t width,

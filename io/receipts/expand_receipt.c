@@ -282,6 +282,8 @@ static const char *check_expansion(const struct attested *attested, void *at) {
 	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
 	if (!fits_parent(attested->root, receipt))
 		return "its parent's sentence does not follow from epsilon, delta and unit_key";
+	const char *problem = attest_bias_fault(&receipt->bias);
+	if (problem) return problem;
 	evidence_find_wording(&EXPAND_KIND, attested, receipt);
 	return filtered && receipt->counts.drawn != receipt->texts
 	           ? "its filters do not add up to its texts"

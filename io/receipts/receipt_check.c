@@ -323,6 +323,7 @@ const char *receipt_check(const struct attested *attested, void *at) {
 	const json_t *root = attested->root;
 	const char *problem = check_numbers(receipt, root);
 	if (!problem) problem = check_categories(receipt, root);
+	if (!problem) problem = attest_bias_fault(&receipt->bias);
 	if (!problem) problem = check_charge(receipt);
 	if (!problem) problem = check_filters(receipt);
 	return problem ? problem : check_shards(receipt, root);

@@ -97,6 +97,8 @@ static const char *note_sample(const void *at) {
 static const char *check_sample(const struct attested *attested, void *at) {
 	const struct sample_receipt *receipt = at;
 	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
+	const char *problem = attest_bias_fault(&receipt->bias);
+	if (problem) return problem;
 	evidence_find_wording(&SAMPLE_KIND, attested, at);
 	return filtered && receipt->counts.drawn != receipt->texts
 	           ? "its filters do not add up to its texts"

@@ -482,7 +482,10 @@ static void explain_learning(struct telling *t) {
 	                 receipt->records);
 	explain_files(t);
 	explain_signer(t);
-	explain_unchecked(t, "");
+	// The bias says these itself. With categories its records may be fewer than the input's.
+	explain_unchecked(t, !t->files->output     ? ""
+	                     : receipt->categories ? " categories width "
+	                                           : " categories records width ");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "Texts that are made of the bias, without reading records, are covered by "
 	             "this. There may be any number of them.");

@@ -256,6 +256,7 @@ static enum cuttle_status check_bias(const char *path, const struct verification
 	enum cuttle_status status = common_receipt_beside(path, NULL, &beside, error);
 	if (status) return status;
 	status = bias_open(&is, path, beside, error);
+	if (!status) status = bias_compare(path, &is.evidence, error);
 	const struct receipt_bias told =
 	    status ? (struct receipt_bias){.from_public = false} : bias_told(&is);
 	if (!status && (strcmp(told.sha256, bias->sha256) != 0 ||
@@ -284,6 +285,9 @@ enum cuttle_status verification_compare(const struct verification *v,
 	if (!status)
 		status =
 		    check_file_hash(files->output, "output", v->attested->output_sha256, error);
+	// What a receipt of a bias says of it stands in the bias, too.
+	if (!status && files->output && v->evidence.kind == &LEARN_KIND)
+		status = bias_compare(files->output, &v->evidence, error);
 	if (!status) status = check_model(files->model, v, error);
 	if (!status) status = check_owned(files->words, "words file", v->words_sha256, error);
 	if (!status) status = check_owned(files->grammar, "grammar", v->grammar_sha256, error);
