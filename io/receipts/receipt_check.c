@@ -98,7 +98,8 @@ static const char *check_histogram_numbers(const struct receipt *receipt, const 
 }
 
 /* Batches follow from records and B, and the cap from them and epsilon by zCDP. */
-static const char *check_lots(const struct receipt *receipt) {
+static const char *check_lots(const struct receipt *receipt, const json_t *root) {
+	const json_t *categories = json_object_get(root, "categories");
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	uint64_t used = 0;
 	uint32_t rows;
@@ -109,6 +110,10 @@ static const char *check_lots(const struct receipt *receipt) {
 		const uint64_t batches = whole + (lots->records % guarantee->batch != 0);
 		if (lots->used > whole || lots->batches != (batches ? batches : 1))
 			return "the batches of its lots do not follow from records and batch";
+		if (json_is_array(categories) &&
+		    json_integer_value(json_object_get(json_array_get(categories, i), "texts")) !=
+		        (json_int_t)lots->used)
+			return "its lots do not have the texts of its categories";
 		used += lots->used;
 	}
 	if (used != receipt->texts || receipt->unit.key)
@@ -201,7 +206,7 @@ static const char *check_numbers(struct receipt *receipt, const json_t *root) {
 	                                                      : epsilon.epsilon) ||
 	     !attest_confirm(guarantee->delta_if_known, known)))
 		return "epsilon and delta against who knows a batch do not follow";
-	return check_lots(receipt);
+	return check_lots(receipt, root);
 }
 
 /* Whether the values are strings, for exactly the fields that the first category has. */

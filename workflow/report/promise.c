@@ -84,6 +84,12 @@ static void explain_savings(struct telling *t, const struct cuttle_savings *savi
 		                                     : " after the last paid token");
 }
 
+/* Parts of members that follow from others but for these: how many records a batch that is not full
+ * has, and the noisy counts, which may differ where they seat as many texts. */
+static const struct {
+	const char *member, *part;
+} LOOSE[] = {{"lots", "records"}, {"lots", "groups"}, {"histogram", "counts"}};
+
 /* Names the members of the receipt that nothing given here shows to be true. `also` lists some that
  * follow from others in this receipt, and `all` which members each thing shows. */
 static void explain_unchecked(struct telling *t, const char *also) {
@@ -122,6 +128,13 @@ static void explain_unchecked(struct telling *t, const char *also) {
 			checked |= all[i].checked && strstr(all[i].keys, word);
 		if (!checked) fprintf(file, "%s%s", before, key);
 		before = checked ? before : ", ";
+		for (size_t i = 0; checked && i < sizeof LOOSE / sizeof *LOOSE; i++) {
+			if (strcmp(LOOSE[i].member, key) != 0 ||
+			    !json_object_get(value, LOOSE[i].part))
+				continue;
+			fprintf(file, "%s%s.%s", before, key, LOOSE[i].part);
+			before = ", ";
+		}
 	}
 	if (fclose(file)) t->promise->kept.failed = true;
 	else
