@@ -227,8 +227,8 @@ static const char ABOUT[] =
 	"bound, and how far above it nobody knows. Each game is also played with a control, the "
 	"same run by --method none, which protects nothing. Where that is not caught either, the "
 	"audit is void. Its exit code is 0, too: read the verdict. one-run, lot and holdout are "
-	"void as well where even right guesses alone could not contradict the claim. At delta "
-	"1e-6 they never can; at 1e-9 a few hundred records can. With 200 games canary can "
+	"void as well where guesses that are all right could not contradict the claim. At delta "
+	"1e-6 they never can; of a run with --delta 1e-9 some hundreds can. With 200 games canary can "
 	"show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
@@ -367,6 +367,8 @@ static int check_audit(const struct verb *verb, const struct audit_values *value
 		status = rewrite_allowed(request->output, values->overwrite, &error);
 	if (!status && request->draw)
 		status = rewrite_allowed(request->draw, values->overwrite, &error);
+	if (!status && request->split)
+		status = halves_absent(request->run.common.input, request->split, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

@@ -306,6 +306,94 @@ refused 2 audit holdout -i refs.jsonl --public --texts neither.jsonl
 refused 2 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl
 refused 2 audit holdout -i refs.jsonl --held-out held.jsonl --texts neither.jsonl --public --guesses 31 -q
 says err 'guesses: there are 30 pairs'
+# A sorted file, and texts that have read nothing but its order: a first half would be told from a second one with certainty. A lot is not.
+for ((i = 0; i < 40; i++)); do echo "{\"text\":\"note alpha$i of a gardener beta$i\",\"who\":\"p$((i / 4))\"}"; done >sorted.jsonl
+head -20 sorted.jsonl >first.jsonl
+tail -20 sorted.jsonl >last.jsonl
+exits 0 audit holdout -i first.jsonl --held-out last.jsonl --texts first.jsonl --private --json
+above .001 "$(value game.p)" || fail "halves of a sorted file: $(cat out)"
+says out '"by_lot": false'
+says err 'nothing shows that these records were kept aside by lot'
+small=0
+for seed in {1..12}; do
+	exits 0 audit holdout -i sorted.jsonl --private --split "s$seed" --insecure-seed "$seed" -q
+	exits 0 audit holdout -i "s$seed.used.jsonl" --held-out "s$seed.aside.jsonl" --texts first.jsonl --private -q --json
+	says out '"by_lot": true'
+	above "$(value game.p)" .05 || small=$((small + 1))
+done
+[ $small -le 1 ] || fail "$small of 12 lots disclose what was never read"
+cmp -s s1.used.jsonl s2.used.jsonl && fail "two lots are one"
+umask 000
+exits 0 audit holdout -i sorted.jsonl --private --split half
+umask 022
+[ "$(stat -c %a half.used.jsonl half.aside.jsonl half.split.json | tr '\n' ' ')" = '600 600 600 ' ] || fail "modes: $(stat -c '%n %a' half.*)"
+sort half.used.jsonl half.aside.jsonl | cmp - <(sort sorted.jsonl) || fail "a split that is no partition"
+[ "$(wc -l <half.used.jsonl)" = 20 ] || fail "used records: $(wc -l <half.used.jsonl)"
+says err "^  cuttle audit holdout -i 'half.used.jsonl' --held-out 'half.aside.jsonl' --texts new.jsonl --receipt new.receipt.json --private\$"
+cp half.used.jsonl kept
+for file in half.used.jsonl half.aside.jsonl half.split.json; do
+	mkdir alone && cp $file alone
+	refused 2 audit holdout -i sorted.jsonl --private --split alone/half --overwrite
+	says err "alone/$file is there already, and a split is never overwritten"
+	[ "$(ls alone)" = $file ] || fail "$file: more than stood there: $(ls alone)"
+	rm -r alone
+done
+refused 2 audit holdout -i half.used.jsonl --private --split half
+same half.used.jsonl kept "a half that was split again"
+refused 2 audit holdout -i - --private --split z <sorted.jsonl
+refused 2 audit holdout -i sorted.jsonl --private --split z --held-out first.jsonl
+refused 2 audit holdout -i sorted.jsonl --split z
+refused 2 audit lot -i sorted.jsonl --private --split z
+refused 2 audit lot -i sorted.jsonl --private --draw z --unit-key who
+head -1 sorted.jsonl >one.jsonl
+refused 4 audit holdout -i one.jsonl --public --split z
+says err 'fewer than two records'
+[ -z "$(ls z.* 2>/dev/null)" ] || fail "left: $(ls z.*)"
+# Other bytes are no half of it; the other half of another split is none, either.
+cp half.split.json other.split.json
+cp first.jsonl other.used.jsonl
+refused 7 audit holdout -i other.used.jsonl --held-out half.aside.jsonl --texts first.jsonl --public
+says err 'other.used.jsonl is not the half that other.split.json was written with: other bytes'
+refused 7 audit holdout -i half.used.jsonl --held-out s1.aside.jsonl --texts first.jsonl --public
+echo '{}' >other.split.json
+refused 4 audit holdout -i other.used.jsonl --held-out half.aside.jsonl --texts first.jsonl --public
+# All records of an owner are in one half, and count as one.
+exits 0 audit holdout -i sorted.jsonl --private --split owned --unit-key who -q
+comm -12 <(grep -o '"who.*' owned.used.jsonl | sort -u) <(grep -o '"who.*' owned.aside.jsonl | sort -u) >both
+[ ! -s both ] || fail "owners in both halves: $(cat both)"
+exits 0 audit holdout -i owned.used.jsonl --held-out owned.aside.jsonl --texts first.jsonl --private -q --json
+[ "$(value game.used)$(value game.held_out)" = 5.05.0 ] || fail "owners: $(cat out)"
+refused 2 audit holdout -i owned.used.jsonl --held-out owned.aside.jsonl --texts first.jsonl --public --unit-key text
+says err 'the split was drawn by who; leave it out$'
+exits 0 audit holdout -i first.jsonl --held-out last.jsonl --texts first.jsonl --private -q --json --unit-key who
+[ "$(value game.used)$(value game.held_out)" = 5.05.0 ] || fail "owners: $(cat out)"
+# CSV: both halves have the header row, a row stays whole, and one with a broken quote is null in either half.
+printf '\xef\xbb\xbfwho,text\r\n1,"two\r\nlines ""q"""\r\n2,plain\r\n3,bro"ken" x\r\n4,"open\r\n5,plain, too\r\n\r\n7,last' >table.csv
+exits 0 audit holdout -i table.csv --public --split table --insecure-seed 4
+[ "$(head -1 -q table.used.csv table.aside.csv)" = $'who,text\r\nwho,text\r' ] || fail "header rows: $(head -1 table.*)"
+printf '1,"two\r\nlines ""q"""\r\n' >row
+cat table.used.csv table.aside.csv >whole
+[[ $(<whole) == *"$(<row)"* ]] || fail "a row in two parts: $(cat whole)"
+says err "split by lot: table.used.csv has 4 records, table.aside.csv has 3"
+
+# No outcome could contradict the claim: void, and said before the work. A smaller delta and all guesses can.
+powerless='this audit will be void: even if all guesses were right, so many could not contradict the claim at its delta'
+split=(audit holdout -i half.used.jsonl --held-out half.aside.jsonl --private)
+exits 0 "${split[@]}" --texts half.used.jsonl --claim 0.01 --guesses 20 --json
+says out '"void": true'
+says out '"verdict": "void: even if all guesses were right'
+[ "$(value game.could_refute)" = 0.0 ] || fail "at delta 1e-6: $(cat out)"
+[ "$(grep -nE "$powerless|texts to go" err | head -1)" = "$(grep -n "$powerless" err)" ] || fail "not said before the work: $(cat err)"
+exits 7 "${split[@]}" --texts half.used.jsonl --claim 0.001 --guesses 20 --delta 1e-12 --json
+grep -q "$powerless" err && fail "it can, and is called void"
+exits 0 "${split[@]}" --texts half.used.jsonl --claim 0.1 --guesses 20 --delta 1e-12 -q --json
+says out '"void": true'
+exits 0 audit one-run -e 1 -n 4 -B 1 -N 20 --insecure-seed 5 --json
+says out '"void": true'
+says err "$powerless"
+exits 0 audit lot -i refs.jsonl --private --members refs.jsonl --texts run.jsonl --claim 3 --json
+says out '"void": true'
+says err "$powerless"
 umask 000
 exits 0 audit lot -i refs.jsonl --private --draw members.jsonl -q --insecure-seed 3
 umask 022

@@ -88,6 +88,9 @@ static const char *name_audit_fault(const struct audit_request *r) {
 		       "what is computed from them";
 	if (r->action == AUDIT_INVARIANT && !r->run.common.input)
 		return "invariant compares laws with and without each reference: -i FILE";
+	if (r->unit_key && r->action != AUDIT_HOLDOUT)
+		return "--unit-key is for cuttle audit holdout";
+	if (r->split && r->action != AUDIT_HOLDOUT) return "--split is for cuttle audit holdout";
 	if (lot && r->draw && r->run.common.input &&
 	    (records_are_csv(&input) ||
 	     records_are_csv(&(struct records_request){.path = r->draw})))
@@ -97,9 +100,6 @@ static const char *name_audit_fault(const struct audit_request *r) {
 		           ? "--draw needs -i FILE alone: lots come before anything is written"
 		           : NULL;
 	if (r->draw) return "--draw is for cuttle audit lot";
-	if (r->unit_key && r->action != AUDIT_HOLDOUT)
-		return "--unit-key is for cuttle audit holdout";
-	if (r->split && r->action != AUDIT_HOLDOUT) return "--split is for cuttle audit holdout";
 	if (r->split)
 		return !r->run.common.input || r->held_out || r->texts || r->receipt
 		           ? "--split needs -i FILE alone: it comes before anything is written"
@@ -630,8 +630,7 @@ static enum audit_verdict find_verdict(const struct audit_state *s) {
 	const bool bounds = s->audit->action == AUDIT_INVARIANT || s->audit->game.bounded;
 	if (!bounds || isnan(s->audit->epsilon)) return AUDIT_REPORTED;
 	if (!s->audit->game.bounded) return AUDIT_HOLDS;
-	return fmin(s->audit->game.most, s->audit->game.refutes) <= s->audit->epsilon ? AUDIT_WEAK
-	                                                                              : AUDIT_HOLDS;
+	return s->audit->game.most <= s->audit->epsilon ? AUDIT_WEAK : AUDIT_HOLDS;
 }
 
 /* Refuses a canary without the others of its row. */

@@ -205,17 +205,22 @@ static enum cuttle_status write_halves(char *const paths[HALVES_FILES],
 	return status;
 }
 
-static enum cuttle_status check_absent(char *const paths[HALVES_FILES],
-                                       struct cuttle_error *error) {
+enum cuttle_status halves_absent(const char *input, const char *name, struct cuttle_error *error) {
+	char *paths[HALVES_FILES] = {NULL};
 	struct stat is;
-	for (int i = 0; i < HALVES_FILES; i++)
+	enum cuttle_status status = halves_paths(input, name, paths)
+	                                ? CUTTLE_OK
+	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (int i = 0; i < HALVES_FILES && !status; i++)
 		if (lstat(paths[i], &is) == 0)
-			return io_fail(error, CUTTLE_USAGE,
-			               "%s is there already, and a split is never overwritten: no "
-			               "other can say what a run has read; give --split another "
-			               "name, or remove the file",
-			               paths[i]);
-	return CUTTLE_OK;
+			status =
+			    io_fail(error, CUTTLE_USAGE,
+			            "%s is there already, and a split is never overwritten: a "
+			            "run may have read it; give --split another name, or remove "
+			            "the file",
+			            paths[i]);
+	for (int i = 0; i < HALVES_FILES; i++) free(paths[i]);
+	return status;
 }
 
 /* Reads the file a second time and deals its records, as `unit` and `aside` say. */
@@ -280,7 +285,7 @@ enum cuttle_status halves_split(const char *input, const char *field, const char
 	enum cuttle_status status = halves_paths(input, name, paths)
 	                                ? CUTTLE_OK
 	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = check_absent(paths, error);
+	if (!status) status = halves_absent(input, name, error);
 	if (!status) status = records_read(&wanted, &records, error);
 	if (!status) status = split_records(records, input, unit_key, chance, paths, counts, error);
 	records_free(&records);

@@ -29,6 +29,9 @@ enum { HALVES_USED, HALVES_ASIDE, HALVES_SPLIT, HALVES_FILES };
  * after a failure. False: out of memory. */
 bool halves_paths(const char *input, const char *name, char *paths[HALVES_FILES]);
 
+/* USAGE: one of them is there already: a split is never overwritten. NOMEM. */
+enum cuttle_status halves_absent(const char *input, const char *name, struct cuttle_error *error);
+
 /* For each record the number of its unit, 0 .. *units - 1, in the order in which they first stand.
  * The records were read with the unit key as id; without one each is a unit. The caller frees it
  * with secrecy_free. NULL: out of memory. */
@@ -37,7 +40,7 @@ size_t *halves_units(const struct records *records, size_t *units);
 /* Splits the file, which is read twice. records[2]: how many are used and kept aside. A row of CSV
  * with a broken quote becomes an empty line, which is null as well: in another place it could
  * enclose other records.
- * USAGE: one of the files is there already. INPUT: as records_read; the file has fewer than two
+ * USAGE: as halves_absent. INPUT: as records_read; the file has fewer than two
  * units, or changed in between. NOMEM. INTERNAL: a file cannot be written. After a failure none of
  * the three is there. */
 enum cuttle_status halves_split(const char *input, const char *field, const char *unit_key,
