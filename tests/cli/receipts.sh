@@ -108,6 +108,11 @@ exits 0 receipt verify one.bias.receipt.json
 says out '^not checked: .*records, .*width: '
 exits 0 receipt verify one.bias.receipt.json --output one.bias
 grep -qE '^not checked: .*(records|width)' out && fail "the bias shows them: $(cat out)"
+# Lots of a public category have its texts.
+awk '/^      "texts": 2/ { sub(2, ++seen == 1 ? 1 : 3) } { print }' categories.receipt.json >edited.json
+cmp -s edited.json categories.receipt.json && fail "no texts were moved between categories"
+refused 7 receipt verify edited.json
+says err 'its lots do not have the texts of its categories$'
 # What can move within a batch is listed.
 for name in lots categories private; do
 	exits 0 receipt verify $name.receipt.json
