@@ -161,10 +161,11 @@ const char *stage_status(struct jobs *jobs, const char *id) {
 }
 
 void stage_wait(struct jobs *jobs, const char *id, const char *status) {
-	for (int i = 0; i < 3000; i++) {
-		if (!strcmp(stage_status(jobs, id), status)) return;
-		if (!strcmp(stage_status(jobs, id), "failed")) break; // for good
-		(void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	for (int i = 0; i < 6000; i++) {
+		const char *now = stage_status(jobs, id);
+		if (!strcmp(now, status)) return;
+		if (!strcmp(now, "failed")) break; // for good
+		stage_nap();
 	}
 	fail_msg("%s is %s, not %s", id, stage_status(jobs, id), status);
 }
@@ -203,11 +204,13 @@ void stage_queue(struct jobs *jobs, const char *key, const char *plan, size_t re
 
 void stage_wait_for_runs(uint64_t runs) {
 	double spent;
-	for (int i = 0; i < 3000 && stage_runs(&spent) < runs; i++) stage_nap();
+	for (int i = 0; i < 6000 && stage_runs(&spent) < runs; i++) stage_nap();
+	assert_true(stage_runs(&spent) >= runs);
 }
 
 void stage_wait_for_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) stage_nap();
+	for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++) stage_nap();
+	assert_int_equal(access(path, F_OK), 0);
 }
 
 void stage_finds_no_canary(void) {
@@ -217,7 +220,7 @@ void stage_finds_no_canary(void) {
 }
 
 void stage_wait_for_no_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) stage_nap();
+	for (int i = 0; i < 6000 && access(path, F_OK) == 0; i++) stage_nap();
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 

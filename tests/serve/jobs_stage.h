@@ -27,8 +27,9 @@ extern struct jobs_stage stage;
 extern const struct jobs_caller ann, bob, chief; /* chief is an officer */
 
 #define PLAN "\"num\":4,\"batch_size\":3,\"max_tokens\":12,\"clip\":0.5"
-/* Seconds of work on any machine, so that it does not end before it is told to. Its texts are short,
- * since a test waits for the first ones, and each step takes ten times as long under a sanitizer. */
+/* Seconds of work on any machine, so that it does not end before it is told to. Its texts are
+ * short, since a test waits for the first ones, and each step takes ten times as long under a
+ * sanitizer. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define LONG_PLAN "\"num\":3000,\"batch_size\":3,\"max_tokens\":40,\"clip\":0.5"
 #else
@@ -65,11 +66,11 @@ unsigned stage_start(struct jobs *jobs, const struct jobs_caller *caller, const 
 const char *stage_status(struct jobs *jobs, const char *id);
 /* Runs that were charged, and how much. */
 uint64_t stage_runs(double *spent);
-/* Until the job has this status; at most some minutes. */
+/* Until the job has this status; at most some minutes, as each of these on a broken run. */
 void stage_wait(struct jobs *jobs, const char *id, const char *status);
 /* Makes a job of ann's, uploads so many records for it, and starts it. */
 void stage_queue(struct jobs *jobs, const char *key, const char *plan, size_t records, char id[64]);
-/* Until so many runs were charged, or the file is there, or gone; at most half a minute. */
+/* Until so many runs were charged, or the file is there, or gone. */
 void stage_wait_for_runs(uint64_t runs);
 void stage_wait_for_file(const char *path);
 void stage_wait_for_no_file(const char *path);
