@@ -185,6 +185,7 @@ $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc reallo
 $(BUILD)/tests/test_stream: TEST_LIBS := $(call wrap,http_now)
 $(BUILD)/tests/test_serve_keys: TEST_LIBS := $(call wrap,keys_recall)
 $(BUILD)/tests/test_serve_upload: TEST_LIBS := $(call wrap,clock_gettime pthread_cond_timedwait)
+$(BUILD)/tests/test_serve_jobs: TEST_LIBS := $(call wrap,clock_gettime pthread_cond_timedwait budgets_fit job_charged)
 $(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail http_stream_send)
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_model_hash: TEST_LIBS := $(call wrap,dlopen)

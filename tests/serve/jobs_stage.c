@@ -81,6 +81,7 @@ static void starve_process(bool starve) {
 static void hear_busy(void *user, bool busy) {
 	(void)user;
 	stage.reads = busy;
+	if (!busy) (void)atomic_fetch_add(&stage.commands, 1);
 	if (!stage.starved) return;
 	starve_process(busy);
 	if (!busy) (void)atomic_fetch_sub(&stage.starved, 1);

@@ -21,6 +21,7 @@ struct jobs_stage {
 	const char *command;  /* what the next server runs: `named` or `fake` */
 	unsigned patience;    /* seconds that a quote gets; 0 = as many as a server gives */
 	atomic_bool reads;    /* what the server was told last: a command reads references */
+	atomic_uint commands; /* so many of them have ended */
 	atomic_uint starved;  /* so many of the next commands find no file descriptor free */
 };
 extern struct jobs_stage stage;

@@ -6,7 +6,6 @@
 
 #include "tests/serve/jobs_stage.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -22,36 +21,44 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
 	return failed;
 }
 
-static bool clock_is_past(const struct timespec *moment) {
-	struct timespec now;
-	(void)__wrap_clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > moment->tv_sec ||
-	       (now.tv_sec == moment->tv_sec && now.tv_nsec >= moment->tv_nsec);
+/* What they wait for; NULL = there are none. */
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t *clock_changed;
+static pthread_mutex_t *clock_held;
+
+static void count_sleep(pthread_cond_t *changed, pthread_mutex_t *lock, int more) {
+	(void)pthread_mutex_lock(&clock_lock);
+	clock_sleeps += (unsigned)more;
+	clock_changed = clock_sleeps ? changed : NULL;
+	clock_held = clock_sleeps ? lock : NULL;
+	(void)pthread_mutex_unlock(&clock_lock);
 }
 
-/* Looks at the clock a hundred times a second, since nobody wakes it when that is moved. */
 int __real_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
                                   const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
                                   const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
                                   const struct timespec *until) {
-	int status = ETIMEDOUT;
-	(void)atomic_fetch_add(&clock_sleeps, 1);
-	while (status == ETIMEDOUT && !clock_is_past(until)) {
-		struct timespec slice;
-		(void)__real_clock_gettime(CLOCK_MONOTONIC, &slice);
-		slice.tv_nsec += 10000000;
-		slice.tv_sec += slice.tv_nsec / 1000000000;
-		slice.tv_nsec %= 1000000000;
-		status = __real_pthread_cond_timedwait(changed, lock, &slice);
-	}
-	(void)atomic_fetch_sub(&clock_sleeps, 1);
+	struct timespec end = *until;
+	end.tv_sec -= clock_ahead;
+	count_sleep(changed, lock, 1);
+	const int status = __real_pthread_cond_timedwait(changed, lock, &end);
+	count_sleep(changed, lock, -1);
 	return status;
 }
 
+/* Wakes all that wait, so that they look at the clock. */
 static void pass_time(unsigned seconds) {
 	(void)atomic_fetch_add(&clock_ahead, seconds);
+	(void)pthread_mutex_lock(&clock_lock);
+	pthread_cond_t *changed = clock_changed;
+	pthread_mutex_t *lock = clock_held;
+	(void)pthread_mutex_unlock(&clock_lock);
+	if (!changed) return;
+	(void)pthread_mutex_lock(lock);
+	(void)pthread_cond_broadcast(changed);
+	(void)pthread_mutex_unlock(lock);
 }
 
 #endif

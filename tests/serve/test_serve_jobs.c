@@ -12,7 +12,8 @@
 #include "io/ledger/ledger.h"
 #include "io/disk/pages.h"
 #include "serve/jobs/store.h"
-#include "tests/serve/jobs_stage.h"
+#include "serve/jobs/jobs_state.h"
+#include "tests/serve/stage_clock.h"
 #include "tests/support/files.h"
 
 #include <fcntl.h>
@@ -31,6 +32,86 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Holds the ledger, as a process that writes to it; or `alone`, so that nobody reads it either. It
+ * is free again when the handle is closed. */
+static sqlite3 *hold_ledger(bool alone) {
+	sqlite3 *held;
+	assert_int_equal(sqlite3_open_v2(stage.ledger, &held, SQLITE_OPEN_READWRITE, pages_layer()),
+	                 SQLITE_OK);
+	(void)sqlite3_busy_timeout(held, 30000);
+	if (alone)
+		assert_int_equal(
+		    sqlite3_exec(held, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL),
+		    SQLITE_OK);
+	assert_int_equal(sqlite3_exec(held, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	return held;
+}
+
+/* The server's questions to the ledger. Where the test says so, the next one finds it held. */
+static struct {
+	atomic_bool hold_room, hold_charge;
+	sqlite3 *held;
+	atomic_uint asked, answered; /* such questions */
+} questions;
+
+static void let_ledger_go(void) {
+	assert_int_equal(questions.answered, 0);
+	(void)sqlite3_close(questions.held);
+	questions.asked = 0;
+}
+
+static void wait_for_question(void) {
+	for (int i = 0; i < 6000 && !questions.asked; i++) stage_nap();
+	assert_int_equal(questions.asked, 1);
+}
+
+enum cuttle_status __real_budgets_fit(const char *ledger, const char *dataset, const char *unit_key,
+                                      const struct budgets_charge *charge,
+                                      struct cuttle_error *error);
+enum cuttle_status __wrap_budgets_fit(const char *ledger, const char *dataset, const char *unit_key,
+                                      const struct budgets_charge *charge,
+                                      struct cuttle_error *error);
+enum cuttle_status __wrap_budgets_fit(const char *ledger, const char *dataset, const char *unit_key,
+                                      const struct budgets_charge *charge,
+                                      struct cuttle_error *error) {
+	const bool hold = atomic_exchange(&questions.hold_room, false);
+	if (hold) {
+		questions.held = hold_ledger(false);
+		questions.answered = 0;
+		questions.asked = 1;
+	}
+	const enum cuttle_status status =
+	    __real_budgets_fit(ledger, dataset, unit_key, charge, error);
+	questions.answered += hold;
+	return status;
+}
+
+enum cuttle_status __real_job_charged(const struct jobs *jobs, const char *id, const char *dataset,
+                                      bool *charged, struct cuttle_error *error);
+enum cuttle_status __wrap_job_charged(const struct jobs *jobs, const char *id, const char *dataset,
+                                      bool *charged, struct cuttle_error *error);
+enum cuttle_status __wrap_job_charged(const struct jobs *jobs, const char *id, const char *dataset,
+                                      bool *charged, struct cuttle_error *error) {
+	const bool hold = atomic_exchange(&questions.hold_charge, false);
+	if (hold) {
+		questions.held = hold_ledger(true);
+		questions.answered = 0;
+		questions.asked = 1;
+	}
+	const enum cuttle_status status = __real_job_charged(jobs, id, dataset, charged, error);
+	questions.answered += hold;
+	return status;
+}
+
+/* As stage_wait, and the time until the queue looks again is passed over. */
+static void wait_in_haste(struct jobs *jobs, const char *id, const char *status) {
+	for (int i = 0; i < 6000 && strcmp(stage_status(jobs, id), status) != 0; i++) {
+		if (clock_sleeps) pass_time(1); // nothing runs
+		stage_nap();
+	}
+	assert_string_equal(stage_status(jobs, id), status);
+}
 
 static size_t count_texts(struct jobs *jobs, const char *id) {
 	struct jobs_fault fault;
@@ -432,8 +513,8 @@ static void a_job_that_waits_holds_up_no_other(void **state) {
 	assert_int_equal(stage_upload(jobs, third, 12, LINE), 0);
 	assert_int_equal(stage_start(jobs, &ann, other, code), 202);
 	assert_int_equal(stage_start(jobs, &ann, third, code), 202);
-	stage_wait(jobs, other, "done");
-	stage_wait(jobs, third, "failed");
+	wait_in_haste(jobs, other, "done");
+	wait_in_haste(jobs, third, "failed");
 	assert_true(!strcmp(stage_status(jobs, id), "queued") ||
 	            !strcmp(stage_status(jobs, id), "running"));
 	jobs_close(&jobs);
@@ -445,32 +526,13 @@ static void a_job_that_waits_holds_up_no_other(void **state) {
 	stage_clean();
 }
 
-/* Holds the ledger, as a process that writes to it; or `alone`, so that nobody reads it either. It
- * is free again when the handle is closed. */
-static sqlite3 *hold_ledger(bool alone) {
-	sqlite3 *held;
-	assert_int_equal(sqlite3_open_v2(stage.ledger, &held, SQLITE_OPEN_READWRITE, pages_layer()),
-	                 SQLITE_OK);
-	(void)sqlite3_busy_timeout(held, 30000);
-	if (alone)
-		assert_int_equal(
-		    sqlite3_exec(held, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL),
-		    SQLITE_OK);
-	assert_int_equal(sqlite3_exec(held, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	return held;
-}
-
-/* How long the list of jobs takes. */
-static double time_list(struct jobs *jobs) {
+static void ask_list(struct jobs *jobs) {
 	struct jobs_fault fault;
 	json_t *document;
-	const double began = stage_seconds();
 	assert_true(jobs_list(jobs, &chief, &document, &fault));
 	json_decref(document);
-	return stage_seconds() - began;
 }
 
-/* While a start waits for the ledger, the list is told, and references of another job are taken. */
 /* A command that cannot even begin has done nothing: its job waits, and keeps its references. */
 static void a_command_that_cannot_begin_ends_no_job(void **state) {
 	(void)state;
@@ -483,12 +545,13 @@ static void a_command_that_cannot_begin_ends_no_job(void **state) {
 	stage.starved = 1;
 	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
 	while (stage.starved) stage_nap();
-	stage_wait(jobs, id, "done");
+	wait_in_haste(jobs, id, "done");
 	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
 	stage_clean();
 }
 
+/* While a start waits for the ledger, the list is told, and references of another job are taken. */
 static void a_busy_ledger_holds_up_its_own_start_alone(void **state) {
 	(void)state;
 	struct starter starter = {0};
@@ -499,20 +562,15 @@ static void a_busy_ledger_holds_up_its_own_start_alone(void **state) {
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	json_decref(stage_create(jobs, &ann, "k", PLAN, starter.id));
 	json_decref(stage_create(jobs, &ann, "l", PLAN, other));
-	const double began = stage_seconds();
 	assert_int_equal(stage_upload(jobs, starter.id, 12, LINE), 0);
-	const double usual = stage_seconds() - began;
-	sqlite3 *held = hold_ledger(false);
 	starter.jobs = jobs;
+	questions.hold_room = true;
 	assert_int_equal(pthread_create(&thread, NULL, start_one, &starter), 0);
-	(void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-	const double listed = time_list(jobs), before = stage_seconds();
+	wait_for_question();
+	ask_list(jobs);
 	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
-	const double taken = stage_seconds() - before;
 	assert_false(starter.ended);
-	if (listed > 1 || taken > 1 + 3 * usual)
-		fail_msg("the list took %g s, an upload %g s, usually %g s", listed, taken, usual);
-	(void)sqlite3_close(held);
+	let_ledger_go();
 	(void)pthread_join(thread, NULL);
 	assert_int_equal(starter.status, 202);
 	stage_wait(jobs, starter.id, "done");
@@ -524,25 +582,21 @@ static void a_busy_ledger_holds_up_its_own_start_alone(void **state) {
 /* So it is where the queue asks whether a job that broke off was charged. */
 static void a_busy_ledger_holds_up_no_list(void **state) {
 	(void)state;
-	char id[64], tried[96];
+	char id[64];
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
 	stage_wait_for_runs(1);
 	jobs_close(&jobs);
-	(void)snprintf(tried, sizeof tried, "%s/tried", stage.folder);
-	(void)unlink(tried);
 	fake_command(CUTTLE_USAGE, "job_none");
 	stage.command = stage.fake;
+	questions.hold_charge = true;
 	jobs = stage_open(UINT64_MAX, false);
-	sqlite3 *held = hold_ledger(true);
-	stage_wait_for_file(tried);
-	(void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-	const double listed = time_list(jobs);
+	wait_for_question();
+	ask_list(jobs);
 	assert_string_equal(stage_status(jobs, id), "running"); // nobody knows yet what it is
-	if (listed > 1) fail_msg("the list took %g s", listed);
-	(void)sqlite3_close(held);
-	stage_wait(jobs, id, "awaiting_references");
+	let_ledger_go();
+	wait_in_haste(jobs, id, "awaiting_references");
 	jobs_close(&jobs);
 	stage.command = stage.named;
 	stage_clean();
@@ -654,10 +708,11 @@ static void a_full_disk_keeps_no_references(void **state) {
 	(void)snprintf(path, sizeof path, "%s/%s.key", stage.runtime, waits);
 	assert_int_not_equal(access(path, F_OK), 0);
 	(void)stage_shell(">%s/go", stage.folder);
-	for (int i = 0; i < 50; i++) stage_nap(); // the queue tries to write that it waits again
+	// The queue cannot write that it waits again, and rests.
+	for (int i = 0; i < 6000 && !clock_sleeps; i++) stage_nap();
 	assert_false(jobs_cancel(jobs, &ann, id, &document, &fault));
 	(void)sqlite3_close(list);
-	stage_wait(jobs, id, "cancelled");
+	wait_in_haste(jobs, id, "cancelled");
 	assert_true(jobs_remove(jobs, &ann, waits, &fault));
 	jobs_close(&jobs);
 	stage.command = stage.named;
@@ -667,7 +722,7 @@ static void a_full_disk_keeps_no_references(void **state) {
 /* Events are numbered alike for every listener, and end. */
 struct heard {
 	char text[4096];
-	bool ended;
+	atomic_bool ended;
 };
 
 static bool hear(void *user, const char *bytes, size_t size) {
@@ -693,8 +748,7 @@ static void events_are_numbered(void **state) {
 	assert_true(
 	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &live}, &fault));
 	stage_wait(jobs, id, "done");
-	for (int i = 0; i < 100 && !live.ended; i++)
-		(void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	for (int i = 0; i < 6000 && !live.ended; i++) stage_nap();
 	assert_true(live.ended);
 	assert_true(
 	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &late}, &fault));
@@ -704,7 +758,8 @@ static void events_are_numbered(void **state) {
 	                       "id: 1\nevent: progress\ndata: {\"object\":\"job.event\","
 	                       "\"status\":\"queued\",\"texts\":4,\"texts_done\":0}\n\n"));
 	assert_non_null(strstr(late.text, "id: 13\n"));
-	late = (struct heard){{0}, false};
+	memset(late.text, 0, sizeof late.text);
+	late.ended = false;
 	assert_true(jobs_follow(jobs, &ann, id, 12, &(struct jobs_listener){hear, hear_end, &late},
 	                        &fault));
 	assert_int_equal(strncmp(late.text, "id: 13\n", 7), 0);
@@ -861,6 +916,7 @@ static void a_long_job_holds_up_no_wiping(void **state) {
 	stage_queue(jobs, "l", PLAN, 12, queued);
 	age_references(queued, queued_key);
 	age_references(idle, idle_key);
+	pass_time(60);
 	stage_wait_for_no_file(idle_key);
 	assert_string_equal(stage_status(jobs, runs), "running");
 	assert_int_equal(access(queued_key, F_OK), 0);
@@ -888,13 +944,16 @@ static void a_command_that_cannot_start_is_waited_for(void **state) {
 	none = (struct rlimit){.rlim_cur = (rlim_t)first + 6, .rlim_max = limit.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
-	for (int i = 0; i < 150; i++) {
-		const char *status = stage_status(jobs, id);
-		assert_true(!strcmp(status, "queued") || !strcmp(status, "running"));
-		stage_nap();
+	for (int tries = 0; tries < 2; tries++) {
+		const unsigned before = stage.commands;
+		pass_time(60);
+		for (int i = 0; i < 6000 && (stage.commands == before || !clock_sleeps); i++)
+			stage_nap();
+		assert_int_not_equal(stage.commands, before);
+		assert_string_equal(stage_status(jobs, id), "queued");
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	stage_wait(jobs, id, "done");
+	wait_in_haste(jobs, id, "done");
 	assert_int_equal(stage_runs(&spent), 0); // seeded
 	jobs_close(&jobs);
 	stage_clean();
