@@ -79,7 +79,7 @@ def case_roles():
     with open('keys', 'w') as file:
         file.write(text.replace(' notes\n', ' ward7\n'))
     server.process.send_signal(signal.SIGHUP)
-    check(ends_within(watched, 5), 'a data set is taken away, and its job is followed on')
+    check(ends_within(watched), 'a data set is taken away, and its job is followed on')
     server.error('GET', f'/v1/jobs/{notes}', 404, 'not_found', key=keys['ann'])
     check(server.json('GET', '/v1/jobs', 200, key=keys['ann'])['data'] == [], 'a job of another data set is listed')
     # It holds at once, and is told then: the disk may be full.
@@ -225,7 +225,7 @@ def case_admin():
     check(all('key' not in k and 'hash' not in k for k in listed), f'{listed}')
     watched = follow(server, job, new)
     server.json('DELETE', '/v1/keys/new', 204, key=root)
-    check(ends_within(watched, 5), 'a key is gone, and what it began goes on')
+    check(ends_within(watched), 'a key is gone, and what it began goes on')
     server.error('GET', '/v1/jobs', 401, 'invalid_api_key', key=new)
     server.error('DELETE', '/v1/keys/new', 404, 'not_found', key=root)
     server.json('GET', '/v1/jobs', 200, key=keys['bob'])

@@ -331,6 +331,7 @@ def case_backup():
 
     thread = threading.Thread(target=back_up, daemon=True)
     thread.start()
+    wait_until(lambda: copies, 'nothing is copied')
     jobs = [server.queue(PLAN, f'{who}-{i}', 12, key=keys[who]) for who in keys for i in range(3)]
     # It must not end before it is cancelled.
     cancelled = server.queue({**LONG, 'num': 400}, 'cancelled', 1200, key=keys['ann'])
@@ -340,10 +341,10 @@ def case_backup():
     server.json('POST', f'/v1/jobs/{cancelled}/cancel', 202, key=keys['ann'])
     wait_until(lambda: server.status(cancelled, keys['ann']) == 'cancelled', 'it is not cancelled')
     server.json('DELETE', f'/v1/jobs/{jobs[0]}', 204, key=keys['ann'])
+    wait_until(lambda: len(copies) > 5, 'only few copies are made')
     busy.set()
     thread.join()
     server.stop()
-    check(len(copies) > 5, f'only {len(copies)} copies were made')
     charged = {json.loads(entry)['run'] for entry in runs()}
     check(len(charged) == 7, f'{len(charged)} charges')
     verify('--ledger', 'ledger')
@@ -428,8 +429,10 @@ def case_killed():
                 check('http.client' in type(error).__module__, repr(error))
 
         thread = threading.Thread(target=work)
+        until = len(answered) + generator.randrange(3, 14)
         thread.start()
-        time.sleep(generator.random() * 1.5 + 0.1)
+        # The next one is under way then.
+        wait_until(lambda: len(answered) >= until or not thread.is_alive(), 'nothing is answered')
         server.kill()
         stop.set()
         thread.join()
@@ -457,7 +460,7 @@ def case_killed():
         check(('create', job) in have, f'{job} was never created')
         check(job in listed or ('remove', job) in have, f'{job} is gone, and nobody has removed it')
     check(len(told('serve_begin')) == rounds + 1, 'not every begin is told')
-    check(len(answered) > 4 * rounds, f'only {len(answered)} steps in {rounds} rounds')
+    check(len(answered) >= 3 * rounds, f'only {len(answered)} steps in {rounds} rounds')
 
 
 def case_named():
