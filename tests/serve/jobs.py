@@ -615,14 +615,15 @@ def case_restored():
     waiting, ready = (server.create(PLAN, key)['id'] for key in ('waiting', 'ready'))
     for job in (waiting, ready):
         server.upload(job, records(12))
-    # It ends by itself, but not before the ledger is another.
-    long = server.queue({**LONG, 'num': 200}, 'long', 600)
+    # It does not end before the ledger is another.
+    long = server.queue({**LONG, 'num': 1000}, 'long', 3000)
     server.json('POST', f'/v1/jobs/{waiting}/start', 202)
     wait_until(lambda: len(runs()) > before, 'the long job is not charged')
     check(server.status(waiting) == 'queued', 'the second job does not wait')
     copy_ledger('empty', 'ledger')
     server.error('POST', f'/v1/jobs/{ready}/start', 503, 'ledger_restored')
     before = place(waiting)
+    server.json('POST', f'/v1/jobs/{long}/cancel', 202)
     wait_until(lambda: server.status(long) != 'running', 'the long job does not end')
     # It was looked at, and goes behind all others until it is looked at again.
     wait_until(lambda: place(waiting) != before or runs(), 'nobody looks at the job that waits')
@@ -643,7 +644,7 @@ def case_restored():
     copy_ledger('empty', 'ledger')
     server = Server('--ledger-restored')
     # It is killed, and must not end before.
-    job = server.queue({**LONG, 'num': 20000}, 'three', 60000)
+    job = server.queue({**LONG, 'num': 2000}, 'three', 6000)
     wait_until(lambda: runs() and json.loads(runs()[0])['previous'] != open('state/ledger.head').read().strip(), 'the charge is not noted')
     check(server.status(job) == 'running', 'the charge was noted when the job had ended')
     server.kill()
@@ -806,7 +807,7 @@ def dies_with_server():
     make_ledger()
     clear()
     server = Server()
-    name = server.queue({**PLAN, 'num': 1, 'batch_size': 1000, 'max_tokens': 400}, 'long', 1000)
+    name = server.queue({**PLAN, 'num': 1, 'batch_size': 500, 'max_tokens': 400}, 'long', 500)
     wait_until(lambda: drawn() and server.status(name) == 'running' and children(), 'no job runs')
     server.kill()
     for _ in range(6000):

@@ -334,7 +334,7 @@ def case_backup():
     wait_until(lambda: copies, 'nothing is copied')
     jobs = [server.queue(PLAN, f'{who}-{i}', 12, key=keys[who]) for who in keys for i in range(3)]
     # It must not end before it is cancelled.
-    cancelled = server.queue({**LONG, 'num': 400}, 'cancelled', 1200, key=keys['ann'])
+    cancelled = server.queue({**LONG, 'num': 1000}, 'cancelled', 3000, key=keys['ann'])
     for job, who in zip(jobs, ['ann'] * 3 + ['ben'] * 3):
         server.wait(job, key=keys[who])
     wait_until(lambda: len(runs()) == 7, 'the long job is not charged')
