@@ -175,6 +175,7 @@ try grammars "$port" "$pid"
 try methods "$port" "$pid"
 try gone "$port" "$pid"
 mutants=400
+short && mutants=150
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || mutants=10000
 try mutants "$port" "$pid" $mutants
 
