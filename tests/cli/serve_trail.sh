@@ -27,6 +27,7 @@ done
 
 cases=(story edited signed restored backup named forged full "killed 6")
 requests=300
+short && requests=150
 if nightly; then
 	cases=("${cases[@]/killed 6/killed 60}")
 	requests=10000
