@@ -512,7 +512,7 @@ static enum cuttle_status audit_by(enum audit_action action, struct cuttle_error
 	request.games = 4;
 	request.secrets = 2;
 	memset(opened.sha256, '0', HASH_TEXT - 1);
-	const struct audit_events events = {NULL, ignore_count, ignore_text, never};
+	const struct audit_events events = {NULL, ignore_count, ignore_text, never, NULL};
 	enum cuttle_status status = audit_check(&request, error);
 	if (!status) status = audit_run(&request, &opened, &events, &audit, error);
 	if (!status) audit_free(&audit);

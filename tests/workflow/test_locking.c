@@ -140,7 +140,8 @@ static void evaluate_locks(void **state) {
 
 static void overlap_locks(void **state) {
 	(void)state;
-	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once};
+	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once,
+	                                           NULL};
 	struct audit_request request;
 	struct audit audit;
 	audit_default(&request, AUDIT_OVERLAP);
@@ -156,7 +157,8 @@ static void overlap_locks(void **state) {
 
 static void audit_locks(void **state) {
 	(void)state;
-	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once};
+	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once,
+	                                           NULL};
 	struct audit_request request;
 	struct audit audit;
 	audit_default(&request, AUDIT_INVARIANT);
