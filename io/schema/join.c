@@ -19,6 +19,7 @@ struct joining {
 	struct reading_schema *in;
 	uint32_t at;
 	json_t *all; /* what the schemas so far say */
+	bool (*is_hint)(const char *keyword);
 	unsigned depth;
 };
 
@@ -176,8 +177,7 @@ static bool join_keywords(struct joining *to, const json_t *json) {
 	for (void *i = json_object_iter((json_t *)json); i;
 	     i = json_object_iter_next((json_t *)json, i)) {
 		const char *name = json_object_iter_key(i);
-		if (!strcmp(name, "$ref") || !strcmp(name, "allOf") || reading_is_hint(name))
-			continue;
+		if (!strcmp(name, "$ref") || !strcmp(name, "allOf") || to->is_hint(name)) continue;
 		if (!join_keyword(to, name, json_object_iter_value(i))) return false;
 	}
 	return true;
@@ -210,8 +210,9 @@ static bool join_schema(struct joining *to, const json_t *json) {
 	return done;
 }
 
-const json_t *reading_join(struct reading_schema *in, uint32_t at, const json_t *json) {
-	struct joining to = {.in = in, .at = at, .all = json_object()};
+const json_t *reading_join(struct reading_schema *in, uint32_t at, const json_t *json,
+                           bool (*is_hint)(const char *keyword)) {
+	struct joining to = {.in = in, .at = at, .all = json_object(), .is_hint = is_hint};
 	if (!to.all || json_array_append_new(in->to->joined, to.all)) {
 		(void)reading_nomem(in);
 		return NULL;

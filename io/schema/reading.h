@@ -26,11 +26,10 @@ bool reading_nomem(struct reading_schema *in);
 /* Sets *target to the schema that a $ref names, and *place to where it stands. */
 bool reading_target(struct reading_schema *in, uint32_t at, const json_t *reference,
                     const json_t **target, struct shape_place *place);
-/* Whether the keyword says nothing of what fits, or is read at the root alone. */
-bool reading_is_hint(const char *keyword);
-/* The schema without $ref and allOf, that all schemas say that hold together in it. It lives as
- * long as in->to. NULL: refused. */
-const json_t *reading_join(struct reading_schema *in, uint32_t at, const json_t *json);
+/* The schema without $ref and allOf, that all schemas say that hold together in it, but for what
+ * is_hint says of nothing. It lives as long as in->to. NULL: refused. */
+const json_t *reading_join(struct reading_schema *in, uint32_t at, const json_t *json,
+                           bool (*is_hint)(const char *keyword));
 /* Sets *value to a length or count, `otherwise` where the keyword is absent. */
 bool reading_count(struct reading_schema *in, uint32_t at, const json_t *json, const char *keyword,
                    size_t otherwise, size_t *value);

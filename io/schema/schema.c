@@ -437,64 +437,12 @@ static unsigned find_keyword(const char *name) {
 	return strncmp(name, "x-", 2) ? 0 : IGNORED;
 }
 
-bool reading_is_hint(const char *keyword) {
+static bool is_hint(const char *keyword) {
 	const unsigned of = find_keyword(keyword);
 	return of == IGNORED || of == AT_ROOT;
 }
 
 /* ---- references and alternatives ------------------------------------------------------------- */
-
-/* Goes one step of a JSON pointer, /NAME or /NUMBER, from a value, and sets *key to the name. NULL:
- * there is nothing. */
-static json_t *follow_step(json_t *from, const char **pointer, const char **key) {
-	char plain[NAME_LONGEST + 1];
-	size_t used = 0;
-	const char *at = *pointer + 1;
-	for (; *at && *at != '/' && used < NAME_LONGEST; at++) {
-		char byte = *at;
-		if (byte == '%') return NULL;
-		if (byte == '~' && (at[1] == '0' || at[1] == '1')) byte = *++at == '0' ? '~' : '/';
-		plain[used++] = byte;
-	}
-	plain[used] = 0;
-	*pointer = at;
-	*key = NULL;
-	if (json_is_array(from)) {
-		char *end;
-		const unsigned long number = strtoul(plain, &end, 10);
-		const bool is_number = *plain >= '0' && *plain <= '9' && !*end;
-		return is_number ? json_array_get(from, number) : NULL;
-	}
-	for (void *i = json_object_iter(from); i; i = json_object_iter_next(from, i))
-		if (!strcmp(json_object_iter_key(i), plain)) {
-			*key = json_object_iter_key(i);
-			return json_object_iter_value(i);
-		}
-	return NULL;
-}
-
-bool reading_target(struct reading_schema *in, uint32_t at, const json_t *reference,
-                    const json_t **target, struct shape_place *place) {
-	const char *const pointer = json_string_value(reference), *key = NULL, *rest;
-	json_t *found = in->to->json;
-	*place = (struct shape_place){NO_SHAPE, NULL, NULL, -1};
-	if (!pointer) return reading_refuse(in, at, "$ref", "it is no string");
-	rest = pointer + 1;
-	if (*pointer != '#' || (*rest && *rest != '/')) found = NULL;
-	while (found && *rest == '/') found = follow_step(found, &rest, &key);
-	if (!found || *rest)
-		return reading_refuse(in, at, "$ref",
-		                      "cuttle reads #, #/$defs/NAME and the like alone, where the "
-		                      "file has that place");
-	if (rest > pointer + 1) place->step = pointer + 2;
-	// The rule of a definition has its name.
-	if (key && !strncmp(pointer, "#/$defs/", 8) && !strchr(pointer + 8, '/'))
-		*place = (struct shape_place){NO_SHAPE, "$defs", key, -1};
-	if (key && !strncmp(pointer, "#/definitions/", 14) && !strchr(pointer + 14, '/'))
-		*place = (struct shape_place){NO_SHAPE, "definitions", key, -1};
-	*target = found;
-	return true;
-}
 
 static bool read_reference(struct reading_schema *in, uint32_t at, const json_t *json) {
 	const json_t *reference = json_object_get(json, "$ref"), *definition;
@@ -518,12 +466,12 @@ static bool read_reference(struct reading_schema *in, uint32_t at, const json_t 
 }
 
 /* Whether several schemas hold together: of allOf, or what stands beside it or $ref. */
-static bool is_joined(const json_t *json) {
+static bool holds_together(const json_t *json) {
 	const json_t *all = json_object_get(json, "allOf");
 	size_t said = 0;
 	for (void *i = json_object_iter((json_t *)json); i;
 	     i = json_object_iter_next((json_t *)json, i))
-		said += !reading_is_hint(json_object_iter_key(i));
+		said += !is_hint(json_object_iter_key(i));
 	return all ? said > 1 || json_array_size(all) != 1
 	           : said > 1 && json_object_get(json, "$ref");
 }
@@ -624,7 +572,7 @@ static bool read_schema(struct reading_schema *in, const json_t *json, struct sh
 	if (!json_is_object(json)) return reading_refuse(in, *at, NULL, "it is no schema");
 	if (in->depth == DEEPEST)
 		return reading_refuse(in, *at, NULL, "it is nested more than 100 deep");
-	if (is_joined(json)) json = reading_join(in, *at, json);
+	if (holds_together(json)) json = reading_join(in, *at, json, is_hint);
 	if (!json) return false;
 	in->depth++;
 	size_t which = 0;
