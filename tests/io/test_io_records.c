@@ -821,15 +821,6 @@ static void two_columns_of_one_name(void **state) {
 	schema_free(schema);
 }
 
-/* Endings of other formats, and what the advice has. */
-static const char *const named[][2] = {
-    {"a.pq", ".read_parquet("},      {"a.arrow", ".read_feather("}, {"a.ipc", ".read_feather("},
-    {"a.Feather", ".read_feather("}, {"a.orc", ".read_orc("},       {"a.avro", "fastavro.reader("},
-    {"a.dta", ".read_stata("},       {"a.sas7bdat", ".read_sas("},  {"a.xpt", "format='xport'"},
-    {"a.sav", ".read_spss("},        {"a.zsav", ".read_spss("},     {"a.pkl", ".read_pickle("},
-    {"a.pickle", ".read_pickle("},   {"a.h5", ".read_hdf("},        {"a.npy", "numpy.load("},
-    {"a.npz", "['NAME']"},           {"a.rds", "readRDS("},         {"a.RData", "load("}};
-
 /* By the first bytes, or by the ending where the format is not given. */
 static void foreign_formats(void **state) {
 	(void)state;
@@ -849,25 +840,6 @@ static void foreign_formats(void **state) {
 	refuse("a.data", BYTES("MSH|^~\\&|secret"), "HL7 v2");
 	refuse("a.xlsx", BYTES("PK\x03\x04 secret"), "libreoffice ");
 	refuse("a.txt", BYTES("secret\n"), "jq -cR ");
-	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-		refuse(named[i][0], BYTES("{\"text\":\"secret\"}\n"), named[i][1]);
-	static const struct {
-		const char *bytes;
-		size_t size;
-		const char *says;
-	} marks[] = {{BYTES("ARROW1\0\0 secret"), ".read_feather("},
-	             {BYTES("FEA1\0\0\0\0 secret"), ".read_feather("},
-	             {BYTES("Obj\x01 secret"), "fastavro.reader("},
-	             {BYTES("<stata_dta><header>secret"), ".read_stata("},
-	             {BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60 secret"), "'infer'"},
-	             {BYTES("HEADER RECORD*******LIBRARY secret"), "format='xport'"},
-	             {BYTES("$FL2@(#) secret"), ".read_spss("},
-	             {BYTES("\x80\x04\x95 secret"), ".read_pickle("},
-	             {BYTES("\x80\x05\x95 secret"), "you do not trust)"},
-	             {BYTES("\x89HDF\r\n\x1a\n secret"), ".read_hdf("},
-	             {BYTES("\x93NUMPY secret"), "numpy.load("}};
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-		refuse("a.jsonl", marks[i].bytes, marks[i].size, marks[i].says);
 }
 
 /* What no mark begins is a record's own, also in the first line: an array, a torn mark, bytes that
@@ -991,10 +963,6 @@ static int remove_folder(void **state) {
 	(void)state;
 	static const char *const names[] = {"a.jsonl", "a.csv",  "a.CSV",      "a.data", "b.csv",
 	                                    "a.tsv",   "a.json", "a.JSONL.GZ", "a.xlsx", "a.txt"};
-	for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", folder, named[i][0]);
-		(void)unlink(path);
-	}
 	return files_remove(folder, names, sizeof names / sizeof *names);
 }
 
