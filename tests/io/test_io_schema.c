@@ -353,7 +353,7 @@ static const struct keyword_case keywords[] = {
      {{"2", "/minimum"}, {"8", "/maximum"}}},
     {"{\"allOf\":[" OBJECT "{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"null\"}},\"required\":["
      "\"a\"]}," OBJECT
-     "{\"a\":{\"maxLength\":1},\"c\":{\"type\":\"null\"}},\"required\":[\"c\",\"a\"]"
+     "{\"a\":{\"maxLength\":1},\"c\":{\"type\":\"null\"}},\"required\":[\"a\",\"c\"]"
      "}],\"type\":\"object\"}",
      {"{\"a\": \"x\", \"c\": null}", "{\"a\": \"\", \"b\": null, \"c\": null}"},
      {{"{\"a\":\"xy\",\"c\":null}", "/properties/a/maxLength"}, {"{\"a\":\"x\"}", "/required"}}},
