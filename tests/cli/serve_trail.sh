@@ -27,11 +27,11 @@ done
 
 cases=(story edited signed restored backup named forged full "killed 6")
 requests=300
-short && requests=150
 if nightly; then
 	cases=("${cases[@]/killed 6/killed 60}")
 	requests=10000
 fi
 run_cases "$client" "${cases[@]}"
-run_cases "${client%trail.py}storm.py" "storm $requests"
+# What a storm meets depends on which of its clients is first, so it has no place in the gate.
+short || run_cases "${client%trail.py}storm.py" "storm $requests"
 exit 0

@@ -22,11 +22,13 @@ refused 4 detokenize -i texts.jsonl
 echo '{"ids":[99999999]}' >far.jsonl
 refused 4 detokenize -i far.jsonl
 for verb in tokenize detokenize score; do
+	read=texts.jsonl
+	[ $verb != detokenize ] || read=ids.jsonl
 	refused 4 $verb -i /nonexistent
 	refused 4 $verb -i .
-	refused 2 $verb -i ids.jsonl -o .
-	refused 2 $verb -i ids.jsonl -o nowhere/out
-	"$CUTTLE" $verb -i ids.jsonl >/dev/full 2>err
+	refused 2 $verb -i $read -o .
+	refused 2 $verb -i $read -o nowhere/out
+	"$CUTTLE" $verb -i $read >/dev/full 2>err
 	[ $? = 1 ] || fail "$verb: a full disk is not noticed"
 done
 
