@@ -13,7 +13,8 @@
 #   CUTTLE_TEST_JOBS                        how many run at once
 #   CUTTLE_TEST_RUNNER                      the emulator that runs the programs
 set -u
-[ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
+# Those that wait most come first, so that none of them is alone at the end.
+[ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- tests/cli/serve*.sh tests/cli/[!s]*.sh tests/cli/s[!e]*.sh "$@"
 programs=()
 for program; do
 	name=${program##*/}
