@@ -117,6 +117,45 @@ static size_t count_number(const char *number, size_t size) {
 	return length;
 }
 
+/* The bytes of the word that begins here: up to white space, a sign of JSON, or a string. */
+static size_t count_word(const char *word, size_t size) {
+	size_t length = 0;
+	while (length < size && !memchr(" \t\r\n,:{}[]\"", word[length], 11)) length++;
+	return length;
+}
+
+static size_t count_digits(const char *text, size_t size, size_t at) {
+	size_t end = at;
+	while (end < size && text[end] >= '0' && text[end] <= '9') end++;
+	return end - at;
+}
+
+/* Whether JSON has such a number: 10, -1.5 and 2e+3, but not 01, .5 or +5. */
+static bool is_number(const char *word, size_t size) {
+	size_t at = size && *word == '-';
+	size_t digits = count_digits(word, size, at);
+	if (!digits || (digits > 1 && word[at] == '0')) return false;
+	at += digits;
+	if (at < size && word[at] == '.') {
+		digits = count_digits(word, size, ++at);
+		if (!digits) return false;
+		at += digits;
+	}
+	if (at < size && (word[at] == 'e' || word[at] == 'E')) {
+		at++;
+		at += at < size && (word[at] == '+' || word[at] == '-');
+		digits = count_digits(word, size, at);
+		if (!digits) return false;
+		at += digits;
+	}
+	return at == size;
+}
+
+static bool is_literal(const char *word, size_t size) {
+	return (size == 4 && (!memcmp(word, "true", 4) || !memcmp(word, "null", 4))) ||
+	       (size == 5 && !memcmp(word, "false", 5));
+}
+
 static bool mend_number(struct arena *copy, const char *number, size_t size, bool words) {
 	const bool beyond = is_beyond(number, size);
 	if (beyond && words)
@@ -126,6 +165,13 @@ static bool mend_number(struct arena *copy, const char *number, size_t size, boo
 	return arena_append(copy, number, size) && (!beyond || arena_append(copy, "e0", 2));
 }
 
+/* What is neither a number nor one of JSON's words becomes null. */
+static bool mend_word(struct arena *copy, const char *word, size_t size) {
+	if (is_number(word, size)) return mend_number(copy, word, size, true);
+	return is_literal(word, size) ? arena_append(copy, word, size)
+	                              : arena_append(copy, "null", 4);
+}
+
 static bool mend_string(struct arena *copy, const char *string, size_t size, unsigned fault,
                         bool name) {
 	if (utf8_valid(string, size) && !(name ? fault : fault & ~(unsigned)STRING_ZERO))
@@ -133,28 +179,61 @@ static bool mend_string(struct arena *copy, const char *string, size_t size, uns
 	return name ? arena_append(copy, "\"\"", 2) : arena_append(copy, "null", 4);
 }
 
-bool jsonline_mend(struct arena *copy, const char *line, size_t size, bool words) {
-	static const char *const none[] = {"NaN", "Infinity", "-Infinity"};
-	bool done = true;
-	for (size_t at = 0, from = 0; done && at < size; from = at) {
-		if (line[at] == '"') {
-			const unsigned fault = skip_string(line, size, &at);
-			done = words ? mend_string(copy, line + from, at - from, fault,
-			                           is_name(line, size, at))
-			             : arena_append(copy, line + from, at - from);
+/* Moves *at from the beginning of an object or list behind its end, or to the end of the line. */
+static void skip_nested(const char *line, size_t size, size_t *at) {
+	size_t depth = 0;
+	do {
+		const char sign = line[*at];
+		if (sign == '"') {
+			(void)skip_string(line, size, at);
 			continue;
 		}
-		for (size_t i = 0; words && i < 3 && at == from; i++)
-			if (begins_with(line + at, size - at, none[i])) at += strlen(none[i]);
-		if (at > from) {
+		if (sign == '{' || sign == '[') depth++;
+		if (sign == '}' || sign == ']') depth--;
+		++*at;
+	} while (depth && *at < size);
+}
+
+/* Appends the line as it is for ids and labels. */
+static bool mend_words(struct arena *copy, const char *line, size_t size) {
+	bool done = true, inside = false;
+	for (size_t at = 0, from = 0; done && at < size; from = at) {
+		const bool opens = line[at] == '{' || line[at] == '[';
+		const size_t word = count_word(line + at, size - at);
+		if (line[at] == '"') {
+			const unsigned fault = skip_string(line, size, &at);
+			done = mend_string(copy, line + from, at - from, fault,
+			                   is_name(line, size, at));
+		} else if (opens && inside) {
+			skip_nested(line, size, &at);
 			done = arena_append(copy, "null", 4);
+		} else if (word && !is_name(line, size, at + word)) {
+			at += word;
+			done = mend_word(copy, line + from, word);
+		} else {
+			// A word is no name, and must not become one.
+			at += word ? word : 1;
+			inside |= opens;
+			done = arena_append(copy, line + from, at - from);
+		}
+	}
+	return done;
+}
+
+bool jsonline_mend(struct arena *copy, const char *line, size_t size, bool words) {
+	bool done = true;
+	if (words) return mend_words(copy, line, size);
+	for (size_t at = 0, from = 0; done && at < size; from = at) {
+		if (line[at] == '"') {
+			(void)skip_string(line, size, &at);
+			done = arena_append(copy, line + from, at - from);
 			continue;
 		}
 		at += count_number(line + at, size - at);
 		// A number is no name, and must not become one.
 		if (at == from || is_name(line, size, at))
 			at += at == from, done = arena_append(copy, line + from, at - from);
-		else done = mend_number(copy, line + from, at - from, words);
+		else done = mend_number(copy, line + from, at - from, false);
 	}
 	return done;
 }

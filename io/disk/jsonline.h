@@ -20,9 +20,11 @@ enum jsonline_fault jsonline_fault(const char *line, size_t size);
  *
  * With `words` the copy is for ids and labels, each of which is read whatever stands beside it.
  * Then such a whole number is the string of its digits: 18446744073709551615 becomes
- * "18446744073709551615". NaN, Infinity and a string with a fault in it (bytes that are not UTF-8,
- * half a pair, a control character, an unknown escape) become null, and a name with one becomes "".
- * A line that is no JSON for another reason stays so. It is then up to 5 / 4 times as long.
+ * "18446744073709551615". What JSON does not have becomes null, and so does what is no id or label:
+ * an object or list inside the line's own, whatever is in it; a word such as NaN, 01 or undefined;
+ * a string with a fault in it (bytes that are not UTF-8, half a pair, a control character, an
+ * unknown escape). A name with such a fault becomes "". A line that is no JSON for another reason
+ * stays so. It is then up to 5 / 2 times as long.
  *
  * False: out of memory. */
 bool jsonline_mend(struct arena *copy, const char *line, size_t size, bool words);

@@ -28,6 +28,8 @@ struct cell {
 	size_t size;
 };
 
+/* Lists in lists, more than jansson parses. */
+static char deep[2 * 2100];
 static const char *const NAMES[CELLS] = {"text", "more", "floor", "kind", "who"};
 static const char *const ENDINGS[] = {"a.jsonl", "a.csv", "a.tsv"};
 /* What stands beside: numbers in each spelling, and some beyond 64 bits. */
@@ -72,6 +74,14 @@ static const struct cell OF_JSON[] = {
     CELL("{\"who\":9,\"floor\":2,\"kind\":\"land\"}"),
     CELL("{\"\xff\":1,\"a\\u0000\":2}"),
     CELL("\"NaN, \\\"floor\\\": 2, 1e400\xff\""),
+    CELL("01"),
+    CELL("-.5e"),
+    CELL("+5"),
+    CELL("undefined"),
+    CELL("caf\xe9"),
+    CELL("[{\"kind\":\"]\\\"\xff\"},tru,{12:1}]"),
+    CELL("[}"),
+    {deep, sizeof deep},
     {NULL, 0},
 };
 static const struct cell OF_TABLE[] = {
@@ -83,9 +93,9 @@ static const struct cell OF_TABLE[] = {
 static const struct cell OF_CSV[] = {CELL("\"q\xff\""), CELL("\"a \"\"b\"\"\""),
                                      CELL("\"two\nlines\""), CELL("\"\"")};
 /* With these a row cannot be parsed. No other record is another one for that. */
-static const struct cell NO_JSON[] = {CELL("\"open"),     CELL("01"),
-                                      CELL("tru"),        CELL("]"),
-                                      CELL("\"a\" \xff"), CELL("{12345678901234567890:1}")};
+static const struct cell NO_JSON[] = {CELL("\"open"), CELL("1 tru"),  CELL("]"),
+                                      CELL("["),      CELL("{\"a\""), CELL("\"a\" \xff"),
+                                      CELL("1,23:1")};
 static const struct cell NO_ROW[] = {CELL("\"a\"b"), CELL("\"a\" \xff")};
 
 static char folder[] = "/tmp/cuttle-neighbours-XXXXXX";
@@ -280,6 +290,8 @@ static void no_cell_moves_another(void **state) {
 	assert_int_equal(schema_read(shape, sizeof shape - 1, &schema, NULL), CUTTLE_OK);
 	bytes = malloc(ROOM);
 	assert_non_null(bytes);
+	memset(deep, '[', sizeof deep / 2);
+	memset(deep + sizeof deep / 2, ']', sizeof deep / 2);
 	// A label stands before, between and behind what is odd.
 	const bool brief = getenv("CUTTLE_TEST_SHORT") != NULL;
 	for (int i = 0; i < FORMS * CELLS * 4 * 4; i++) {
