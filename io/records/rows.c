@@ -19,8 +19,10 @@ static bool is_space(const struct rows *rows, char byte) {
 	return byte != rows->delimiter && (byte == ' ' || byte == '\t');
 }
 
-static bool is_line_end(char byte) {
-	return byte == '\n' || byte == '\r';
+/* Whether a line ends at bytes[at]. A return that is the last byte may be one of two. */
+static bool is_line_end(const struct rows *rows, const char *bytes, size_t size, size_t at) {
+	return bytes[at] == '\n' ||
+	       (bytes[at] == '\r' && (!rows->feeds || at + 1 == size || bytes[at + 1] == '\n'));
 }
 
 static size_t skip_spaces(const struct rows *rows, const char *bytes, size_t size, size_t at) {
@@ -46,7 +48,7 @@ static enum cell_end end_of_cell(const struct rows *rows, const char *bytes, siz
 	if (at == size) return whole ? CELL_ENDS_ROW : CELL_MORE;
 	// A line end of two characters is taken at once, so its second one is needed.
 	if (bytes[at] == '\r' && at + 1 == size && !whole) return CELL_MORE;
-	if (is_line_end(bytes[at])) return CELL_ENDS_ROW;
+	if (is_line_end(rows, bytes, size, at)) return CELL_ENDS_ROW;
 	return bytes[at] == rows->delimiter ? CELL_DELIMITED : CELL_BEHIND;
 }
 
@@ -63,23 +65,24 @@ static enum cell_end find_cell(const struct rows *rows, const char *bytes, size_
 		cell->next = skip_spaces(rows, bytes, size, cell->end + 1);
 		return end_of_cell(rows, bytes, size, whole, cell->next);
 	}
-	while (at < size && bytes[at] != rows->delimiter && !is_line_end(bytes[at])) at++;
+	while (at < size && bytes[at] != rows->delimiter && !is_line_end(rows, bytes, size, at))
+		at++;
 	cell->next = cell->end = at;
 	while (cell->end > cell->begin && is_space(rows, bytes[cell->end - 1])) cell->end--;
 	return end_of_cell(rows, bytes, size, whole, at);
 }
 
-static size_t find_line_end(const char *bytes, size_t size, size_t at) {
-	while (at < size && !is_line_end(bytes[at])) at++;
+static size_t find_line_end(const struct rows *rows, const char *bytes, size_t size, size_t at) {
+	while (at < size && !is_line_end(rows, bytes, size, at)) at++;
 	return at;
 }
 
 /* Line ends among the bytes; \r\n is one. */
-static size_t count_lines(const char *bytes, size_t size) {
+static size_t count_lines(const struct rows *rows, const char *bytes, size_t size) {
 	size_t lines = 0;
 	for (size_t i = 0; i < size; i++)
-		lines += bytes[i] == '\n' ||
-		         (bytes[i] == '\r' && (i + 1 == size || bytes[i + 1] != '\n'));
+		lines += is_line_end(rows, bytes, size, i) &&
+		         (bytes[i] == '\n' || i + 1 == size || bytes[i + 1] != '\n');
 	return lines;
 }
 
@@ -88,7 +91,8 @@ static void take_row(struct rows *rows, struct row *row) {
 	char *const end = row->bytes + row->size;
 	const size_t left = source_left(rows->source) - row->size;
 	const size_t ending = !left ? 0 : left > 1 && end[0] == '\r' && end[1] == '\n' ? 2 : 1;
-	rows->line += count_lines(row->bytes, row->size) + (ending > 0);
+	rows->line += count_lines(rows, row->bytes, row->size) + (ending > 0);
+	if (rows->line == 1) rows->feeds = ending && end[ending - 1] == '\n';
 	source_take(rows->source, row->size + ending);
 }
 
@@ -100,7 +104,7 @@ static enum cuttle_status skip_line(struct rows *rows, struct cuttle_error *erro
 		if (status) return status;
 		struct row row = {.bytes = source_bytes(rows->source)};
 		const size_t left = source_left(rows->source);
-		row.size = find_line_end(row.bytes, left, 0);
+		row.size = find_line_end(rows, row.bytes, left, 0);
 		if (row.size + 1 < left || rows->source->ended) {
 			take_row(rows, &row);
 			return CUTTLE_OK;
@@ -111,10 +115,10 @@ static enum cuttle_status skip_line(struct rows *rows, struct cuttle_error *erro
 
 /* Ends a row in which no more cells can be found, from `at` on: with the line on which it went
  * wrong. */
-static void end_broken_row(struct row *row, const struct cell *cell, enum cell_end end, size_t at,
-                           size_t size) {
-	row->line += count_lines(row->bytes, at);
-	row->size = find_line_end(row->bytes, size, at);
+static void end_broken_row(const struct rows *rows, struct row *row, const struct cell *cell,
+                           enum cell_end end, size_t at, size_t size) {
+	row->line += count_lines(rows, row->bytes, at);
+	row->size = find_line_end(rows, row->bytes, size, at);
 	row->fault = !cell->quoted || row->size > SOURCE_LINE      ? ROW_TOO_LONG
 	             : end == CELL_BEHIND && row->size > cell->end ? ROW_AFTER_QUOTE
 	                                                           : ROW_OPEN_QUOTE;
@@ -141,7 +145,7 @@ static enum cuttle_status find_row(struct rows *rows, struct row *row, struct cu
 			continue;
 		}
 		if (end != CELL_ENDS_ROW) {
-			end_broken_row(row, &cell, end, at, size);
+			end_broken_row(rows, row, &cell, end, at, size);
 			return CUTTLE_OK;
 		}
 		row->size = cell.next;
@@ -159,7 +163,7 @@ bool rows_next(struct rows *rows, struct row *row, enum cuttle_status *status,
 	if (*status || !source_left(rows->source)) return false;
 	*status = find_row(rows, row, error);
 	if (*status) return false;
-	row->folded = count_lines(row->bytes, row->size) > 0;
+	row->folded = count_lines(rows, row->bytes, row->size) > 0;
 	// The bytes of a row that is too long are not kept, and its end may be far.
 	if (row->fault == ROW_TOO_LONG) *status = skip_line(rows, error);
 	else take_row(rows, row);

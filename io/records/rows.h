@@ -2,12 +2,14 @@
 // rows.h: splits CSV and TSV into rows, and a row into cells.
 //
 // The bytes are private; they stay in the source's buffer.
-// A row ends at a line end that no quotes enclose. What a broken quote does is limited to its own
-// row. A quote is broken that nobody closes within 16 MiB, or that has text behind its end. It
-// spoils the row that has it. That row ends with the line on which the quote opens. The next line
-// is a row again. So where a row ends follows from its own bytes, but for a quote left open. Such a
-// quote reaches to the next quote that is not doubled, and encloses the lines between where that
-// one ends a cell.
+// A row ends at a line end that no quotes enclose. The file's first line, which is public, says
+// whether a carriage return alone is one: where that line ends with a line feed, such a return is
+// a character, as other programs write it without quotes. What a broken quote does is limited to
+// its own row. A quote is broken that nobody closes within 16 MiB, or that has text behind its end.
+// It spoils the row that has it. That row ends with the line on which the quote opens. The next
+// line is a row again. So where a row ends follows from its own bytes, but for a quote left open.
+// Such a quote reaches to the next quote that is not doubled, and encloses the lines between where
+// that one ends a cell.
 #ifndef CUTTLE_IO_RECORDS_ROWS_H
 #define CUTTLE_IO_RECORDS_ROWS_H
 
@@ -18,6 +20,7 @@ struct rows {
 	char delimiter;
 	bool quotes; /* a cell may be quoted, as in CSV */
 	size_t line; /* number of the next row's first line, less 1 */
+	bool feeds;  /* no line ends with a carriage return alone; set by the first line */
 };
 
 enum row_fault {

@@ -88,14 +88,14 @@ static const struct cell OF_TABLE[] = {
     CELL("n\xe9"),  CELL("\xc0\xaf\xff"),         CELL("NaN"),  CELL("1e400"),
     CELL("True"),   CELL("18446744073709551615"), CELL("null"), CELL(""),
     CELL("  "),     CELL("\xEF\xBB\xBF mark"),    CELL("a\0b"), CELL("\\ud83d"),
-    CELL("5\" by"), CELL("{\"floor\":2}"),        {NULL, 0},
+    CELL("5\" by"), CELL("{\"floor\":2}"),        CELL("a\rb"), CELL("\r"),
+    {NULL, 0},
 };
 static const struct cell OF_CSV[] = {CELL("\"q\xff\""), CELL("\"a \"\"b\"\"\""),
                                      CELL("\"two\nlines\""), CELL("\"\"")};
 /* With these a row cannot be parsed. No other record is another one for that. */
-static const struct cell NO_JSON[] = {CELL("\"open"), CELL("1 tru"),  CELL("]"),
-                                      CELL("["),      CELL("{\"a\""), CELL("\"a\" \xff"),
-                                      CELL("1,23:1")};
+static const struct cell NO_JSON[] = {CELL("\"open"), CELL("1 tru"),      CELL("]"),     CELL("["),
+                                      CELL("{\"a\""), CELL("\"a\" \xff"), CELL("1,23:1")};
 static const struct cell NO_ROW[] = {CELL("\"a\"b"), CELL("\"a\" \xff")};
 
 static char folder[] = "/tmp/cuttle-neighbours-XXXXXX";

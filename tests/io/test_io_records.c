@@ -112,6 +112,10 @@ static void csv_oddities(void **state) {
 	expect("a.csv", BYTES("text\na\n\nb\n\n"), "a|~|b|~");
 	expect("a.csv", BYTES("text\r\na\r\n\r\n  \r\nb\r\n"), "a|~|~|b");
 	expect("a.csv", BYTES("text\ra\rb\r"), "a|b");
+	// The first line says what ends a line.
+	expect("a.csv", BYTES("text,n\na\rb,1\nc\r,2\r\n\r,3\nd\r\r\ne"), "a\rb|c\r|\r|d|e");
+	expect("a.csv", BYTES("text,n\r\na\rb,1\r\n\"c\"\rd,2\ne\r"), "a\rb|~|e");
+	expect("a.csv", BYTES("text\ra\nb\r\nc"), "a|b|c");
 	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
 	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "~|of the file");
 	expect("a.csv", BYTES("text\n"), "");

@@ -147,7 +147,7 @@ static bool deal_rows(char *bytes, size_t size, char delimiter, const size_t *un
 	// All is at hand: the source has nothing to read, and rows_next changes no byte.
 	struct source source = {.file = -1, .ended = true};
 	source.buffer = (struct arena){.bytes = bytes, .used = size, .capacity = size};
-	struct rows rows = {&source, delimiter, delimiter != '\t', 0};
+	struct rows rows = {.source = &source, .delimiter = delimiter, .quotes = delimiter != '\t'};
 	struct row row;
 	struct cuttle_error error;
 	enum cuttle_status status = CUTTLE_OK;
