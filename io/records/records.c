@@ -427,6 +427,14 @@ static const char *find_lacking(const struct columns *columns) {
 	return NULL;
 }
 
+/* Whether any column is a member of the schema, or the schema has none. */
+static bool has_members(const struct columns *columns) {
+	const size_t count = schema_table_columns(columns->table);
+	size_t i = 0;
+	while (i < count && columns->members[i] == NONE) i++;
+	return i < count || !count;
+}
+
 /* Finds the columns by the header row, which is public. A header row that needs the next line is
  * none: whether it does would follow from a record. */
 static enum cuttle_status read_header_row(const struct records *records,
@@ -460,10 +468,13 @@ static enum cuttle_status read_header_row(const struct records *records,
 	const char *const lacking = find_lacking(columns);
 	if (lacking)
 		return io_fail(
-		    error, CUTTLE_INPUT,
-		    "%s, line %zu: the header row has no column %.128s, which the schema "
-		    "requires",
-		    path, whole.line, lacking);
+		    error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %.128s%s",
+		    path, whole.line, lacking, *advice ? advice : ", which the schema requires");
+	// Objects without a member fit it, so each row would be one, of which nothing is read.
+	if (columns->table && !has_members(columns))
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s, line %zu: the header row has no column of the schema%s", path,
+		               whole.line, advice);
 	const size_t needed = request->all_columns ? records->width : 1;
 	while (missing < needed &&
 	       (columns->of[missing] != NONE || !field_of_span(request, missing)))

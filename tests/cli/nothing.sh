@@ -57,6 +57,16 @@ stops audit invariant -i table.jsonl --private -B 1 -n 4 -e 3
 stops shard open -i table.jsonl -o x --shards 2 -B 1 -N 2 -n 4 -e 3 "${ledger[@]}"
 infer=(infer --words w.cw -i table.jsonl -k 2 --remote-model far --remote-tokens 6 -n 6 --endpoint http://127.0.0.1:9/v1 -o x.jsonl)
 "$CUTTLE" "${infer[@]}" 2>&1 | grep -q 'without libcurl' || stops "${infer[@]}"
+# A table without a column of the schema: of each row nothing would be read, and an object of nothing fits.
+sed 's/,"required.*/}/' s.json >optional.json
+printf 'body;station\na;1\nb;2\nc;1\n' >foreign.csv
+exits 4 "${generate[@]}" -i foreign.csv --schema optional.json
+says err "foreign.csv, line 1: the header row has no column of the schema and no comma, but ';': give --delimiter ';'$"
+exits 4 "${generate[@]}" -i foreign.csv --schema optional.json --delimiter ';'
+says err 'foreign.csv, line 1: the header row has no column of the schema$'
+exits 4 "${generate[@]}" -i foreign.csv --schema s.json
+says err "has no column text and no comma, but ';'"
+rm optional.json foreign.csv
 ls -A >after
 same after before "a refused command left something"
 exits 0 ledger show "${ledger[@]}"
