@@ -101,7 +101,7 @@ static enum cuttle_status check_output(const struct path_target *target,
                                        struct cuttle_error *error) {
 	const struct path_use *use = target->use;
 	if (is_stream(use)) return CUTTLE_OK;
-	if (use->role == PATH_RECORD && !strcmp(target->path, "-"))
+	if (use->role >= PATH_RECORD && !strcmp(target->path, "-"))
 		return io_fail(error, CUTTLE_USAGE, "%s: must be a file, not standard output",
 		               use->option);
 	if (target->stands && !S_ISREG(target->file.st_mode))
@@ -236,7 +236,7 @@ enum cuttle_status paths_check(const struct path_use *uses, size_t count,
 		for (size_t j = 0; !status && j < i; j++)
 			status = compare_targets(&targets[j], &targets[i], error);
 	for (size_t i = 0; !status && i < count; i++)
-		if (uses[i].path && uses[i].role >= PATH_OUTPUT)
+		if (uses[i].path && uses[i].role >= PATH_OUTPUT && uses[i].role != PATH_COPY)
 			status = formats_check_output(uses[i].option, uses[i].path, error);
 	for (size_t i = 0; i < known; i++) free(targets[i].path);
 	free(targets);

@@ -25,7 +25,8 @@ enum path_role {
 	PATH_LEDGER, /* read and written in place: a regular file */
 	PATH_OUTPUT, /* written by way of scratch files (file_scratch): a regular file; "-" is
 	                standard output */
-	PATH_RECORD  /* the same, but never "-" */
+	PATH_RECORD, /* the same, but never "-" */
+	PATH_COPY    /* the same, and it has the form and the ending of an input */
 };
 
 struct path_use {

@@ -375,6 +375,12 @@ printf '1,"two\r\nlines ""q"""\r\n' >row
 cat table.used.csv table.aside.csv >whole
 [[ $(<whole) == *"$(<row)"* ]] || fail "a row in two parts: $(cat whole)"
 says err "split by lot: table.used.csv has 4 records, table.aside.csv has 3"
+# TSV, which cuttle writes nowhere else: a half is a copy of rows, and has no quotes.
+printf 'who\ttext\r\n1\ta "q\r\n2\tplain\n3\tlast' >table.tsv
+exits 0 audit holdout -i table.tsv --public --split tabs --insecure-seed 4
+[ "$(cat tabs.used.tsv tabs.aside.tsv | sort)" = "$(sort table.tsv - <<<$'who\ttext\r')" ] || fail "halves of TSV: $(cat tabs.*)"
+exits 0 audit holdout -i tabs.used.tsv --held-out tabs.aside.tsv --texts tabs.used.tsv --public -q --json
+says out '"by_lot": true'
 
 # No outcome could contradict the claim: void, and said before the work. A smaller delta and all guesses can.
 powerless='this audit will be void: even if all guesses were right, so many could not contradict the claim at its delta'

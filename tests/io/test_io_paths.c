@@ -125,10 +125,11 @@ static void kinds(void **state) {
 	    [PATH_STREAM] = CUTTLE_INPUT, [PATH_FILE] = CUTTLE_INPUT,
 	    [PATH_MODEL] = CUTTLE_MODEL,  [PATH_FOLDER] = CUTTLE_MODEL,
 	    [PATH_RUN] = CUTTLE_USAGE,    [PATH_LEDGER] = CUTTLE_LEDGER,
-	    [PATH_OUTPUT] = CUTTLE_USAGE, [PATH_RECORD] = CUTTLE_USAGE};
+	    [PATH_OUTPUT] = CUTTLE_USAGE, [PATH_RECORD] = CUTTLE_USAGE,
+	    [PATH_COPY] = CUTTLE_USAGE};
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	files_put("plain", "", 0);
-	for (enum path_role role = PATH_STREAM; role <= PATH_RECORD; role++) {
+	for (enum path_role role = PATH_STREAM; role <= PATH_COPY; role++) {
 		const bool holds = role == PATH_FOLDER || role == PATH_RUN;
 		assert_int_equal(check_one("", role), CUTTLE_USAGE);
 		assert_int_equal(check_one("absent", role), CUTTLE_OK);
@@ -141,6 +142,9 @@ static void kinds(void **state) {
 	}
 	assert_int_equal(check_one("-", PATH_OUTPUT), CUTTLE_OK);
 	assert_int_equal(check_one("-", PATH_RECORD), CUTTLE_USAGE);
+	assert_int_equal(check_one("-", PATH_COPY), CUTTLE_USAGE);
+	assert_int_equal(check_one("z.tsv", PATH_RECORD), CUTTLE_USAGE);
+	assert_int_equal(check_one("z.tsv", PATH_COPY), CUTTLE_OK);
 	assert_int_equal(unlink("pipe") | unlink("plain"), 0);
 }
 

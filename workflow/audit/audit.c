@@ -177,7 +177,7 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
 	    PATH_ALONE("--instruction", r->rewritten.instruction, PATH_STREAM),
 	    PATH_ALONE("--draw", r->draw, PATH_OUTPUT),
-	    {"--split", halves[HALVES_USED], PATH_RECORD, halves[HALVES_ASIDE], {NULL}},
+	    {"--split", halves[HALVES_USED], PATH_COPY, halves[HALVES_ASIDE], {NULL}},
 	    PATH_ALONE("--split", halves[HALVES_SPLIT], PATH_RECORD),
 	    {"-o", r->output, PATH_OUTPUT, NULL, {TRIALS_FILE, AUDIT_CONTROL}},
 	};
