@@ -389,13 +389,22 @@ static int name_sink_file(struct sink *sink) {
 	return linkat(AT_FDCWD, descriptor, AT_FDCWD, sink->part, AT_SYMLINK_FOLLOW) ? errno : 0;
 }
 
+/* Gives the scratch file its own name. Returns 0 or the errno: EEXIST where the sink is fresh and a
+ * file stands there. A file system without links has to trust that none came since it was looked
+ * for. */
+static int place_sink_file(const struct sink *sink) {
+	if (sink->fresh && !link(sink->part, sink->path)) return unlink(sink->part) ? errno : 0;
+	if (sink->fresh && errno == EEXIST) return EEXIST;
+	return rename(sink->part, sink->path) ? errno : 0;
+}
+
 enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status,
                               struct cuttle_error *error) {
 	if (!sink->part && !sink->unnamed) return status;
 	int problem = !status && fsync(sink->file) != 0 ? errno : 0;
 	if (sink->unnamed && !status && !problem) problem = name_sink_file(sink);
 	if (close(sink->file) != 0 && !problem) problem = errno;
-	if (!status && !problem && rename(sink->part, sink->path) != 0) problem = errno;
+	if (!status && !problem) problem = place_sink_file(sink);
 	if ((status || problem) && sink->part) (void)unlink(sink->part);
 	open_part = NULL;
 	free(sink->part);

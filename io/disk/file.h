@@ -106,6 +106,7 @@ char *file_name(const char *path, const char *ending);
 struct sink {
 	int file;         /* descriptor */
 	bool unnamed;     /* the scratch file has no name before sink_close */
+	bool fresh;       /* set after opening: what stands at path meanwhile is never replaced */
 	char *part;       /* name of the scratch file; NULL for standard output */
 	const char *path; /* the caller's string, or "standard output"; for messages too */
 };

@@ -375,6 +375,13 @@ printf '1,"two\r\nlines ""q"""\r\n' >row
 cat table.used.csv table.aside.csv >whole
 [[ $(<whole) == *"$(<row)"* ]] || fail "a row in two parts: $(cat whole)"
 says err "split by lot: table.used.csv has 4 records, table.aside.csv has 3"
+# Whichever line comes first in a half, it has no mark that says something of the file: a mark and an object are null, and so is a PDF's start.
+printf '{"text":"a b"}\n\xef\xbb\xbf{"text":"c d"}\n%%PDF-1.7\n{"text":"e f"}\n \t{"text":"g h"}' >odd.jsonl
+printf '\n\n\t{"text":"g h"}\n{"text":"a b"}\n{"text":"e f"}\n' | sed 's/^\t{/ &/' | sort >wanted
+for seed in {1..6}; do
+	exits 0 audit holdout -i odd.jsonl --public --split "odd$seed" --insecure-seed "$seed" -q
+	sort "odd$seed.used.jsonl" "odd$seed.aside.jsonl" | cmp - wanted || fail "halves with marks: $(cat odd$seed.*)"
+done
 # TSV, which cuttle writes nowhere else: a half is a copy of rows, and has no quotes.
 printf 'who\ttext\r\n1\ta "q\r\n2\tplain\n3\tlast' >table.tsv
 exits 0 audit holdout -i table.tsv --public --split tabs --insecure-seed 4

@@ -357,6 +357,29 @@ static void what_is_too_long_is_not_read(void **state) {
 	assert_int_equal(unlink("long"), 0);
 }
 
+/* Two splits of one name that begin together: the one that ends later replaces nothing. */
+static void what_came_meanwhile_stays(void **state) {
+	(void)state;
+	for (int private = 0; private < 2; private ++) {
+		for (int meanwhile = 0; meanwhile < 2; meanwhile++) {
+			struct sink sink;
+			char bytes[8];
+			assert_int_equal(
+			    (private ? sink_open_private : sink_open)(&sink, "fresh", &error),
+			    CUTTLE_OK);
+			sink.fresh = true;
+			assert_int_equal(sink_write(&sink, "mine", 4, &error), CUTTLE_OK);
+			if (meanwhile) files_put("fresh", "other", 5);
+			assert_int_equal(sink_close(&sink, CUTTLE_OK, &error),
+			                 meanwhile ? CUTTLE_INTERNAL : CUTTLE_OK);
+			const size_t size = files_get("fresh", bytes, sizeof bytes);
+			assert_int_equal(size, meanwhile ? 5 : 4);
+			assert_memory_equal(bytes, meanwhile ? "other" : "mine", size);
+			assert_int_equal(unlink("fresh"), 0);
+		}
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_of_one_place),
@@ -372,6 +395,7 @@ int main(void) {
 	    cmocka_unit_test(a_lock_is_on_the_file_with_the_name),
 	    cmocka_unit_test(only_a_regular_file_is_locked),
 	    cmocka_unit_test(what_is_too_long_is_not_read),
+	    cmocka_unit_test(what_came_meanwhile_stays),
 	};
 	if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("sub", 0700) != 0 ||
 	    symlink(".", "link") != 0)

@@ -124,6 +124,14 @@ static bool put_record(struct arena *half, const char *bytes, size_t size) {
 	return arena_append(half, bytes, size) && (ended || arena_append(half, "\n", 1));
 }
 
+/* Whether a line may be an object. Any other is null wherever it stands, and as the first of a half
+ * its bytes could be a mark: "\xef\xbb\xbf{...}" would be read, and "%PDF-" refuse the file. */
+static bool may_be_object(const char *line, size_t size) {
+	size_t at = 0;
+	while (at < size && memchr(" \t\r", line[at], 3)) at++;
+	return at < size && line[at] == '{';
+}
+
 /* Deals records to both halves, and counts them. False: out of memory, or there are other ones than
  * `all`. */
 static bool deal_lines(const char *bytes, size_t size, const size_t *unit, const bool *aside,
@@ -134,7 +142,8 @@ static bool deal_lines(const char *bytes, size_t size, const size_t *unit, const
 		const size_t length = end ? (size_t)(end - bytes) + 1 - at : size - at;
 		if (record == all) return false;
 		const bool half = aside[unit[record]];
-		if (!put_record(&halves[half], bytes + at, length)) return false;
+		const size_t kept = may_be_object(bytes + at, length) ? length : 0;
+		if (!put_record(&halves[half], bytes + at, kept)) return false;
 		counts[half]++;
 		at += length;
 	}
@@ -171,6 +180,7 @@ static enum cuttle_status write_private(const char *path, const char *bytes, siz
 	struct sink sink;
 	enum cuttle_status status = sink_open_private(&sink, path, error);
 	if (status) return status;
+	sink.fresh = true;
 	status = sink_write(&sink, bytes, size, error);
 	return sink_close(&sink, status, error);
 }
@@ -195,11 +205,14 @@ static enum cuttle_status write_halves(char *const paths[HALVES_FILES],
 	enum cuttle_status status =
 	    text ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	int written = 0;
-	for (; written < HALVES_FILES && !status; written++)
+	while (written < HALVES_FILES && !status) {
 		status = written == HALVES_SPLIT
 		             ? write_private(paths[written], text, size, error)
 		             : write_private(paths[written], halves[written].bytes,
 		                             halves[written].used, error);
+		written += !status;
+	}
+	// What failed is not removed: another split may have made that file meanwhile.
 	while (status && written > 0) (void)unlink(paths[--written]);
 	secrecy_free(text);
 	return status;
