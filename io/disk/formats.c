@@ -15,7 +15,10 @@ enum { MOST_ENDINGS = 4 }; /* of one format */
 	"python3 -c \"import pandas; pandas." reader                                               \
 	".to_json('out.jsonl', orient='records', lines=True)\""
 
-#define PICKLE " (a pickle runs what is in it: open none from people you do not trust)"
+/* A list of objects is made a table first. */
+#define PICKLE                                                                                     \
+	PANDAS("DataFrame(pandas.read_pickle('%s'))")                                              \
+	" (a pickle runs what is in it: open none from people you do not trust)"
 
 static const struct format {
 	const char *name;                  /* in messages, after "FILE is" */
@@ -42,7 +45,16 @@ static const struct format {
      {".docx", ".doc", ".odt", ".rtf"}},
     {"a zip archive", "unzip -p %s | cuttle VERB -i - ...", MARK("PK\x03\x04"), {".zip"}},
     {"Parquet", PANDAS("read_parquet('%s')"), MARK("PAR1\x15"), {".parquet", ".pq"}},
-    {"Arrow", PANDAS("read_feather('%s')"), MARK("ARROW1\0\0"), {".arrow", ".ipc", ".feather"}},
+    {"Arrow",
+     PANDAS("read_feather('%s')") " (if it is a stream, as datasets of Hugging Face are: "
+                                  "pyarrow.ipc.open_stream(FILE).read_pandas())",
+     MARK("ARROW1\0\0"),
+     {".arrow", ".ipc", ".feather"}},
+    {"a stream of Arrow",
+     "python3 -c \"import pyarrow.ipc; pyarrow.ipc.open_stream('%s').read_pandas()"
+     ".to_json('out.jsonl', orient='records', lines=True)\"",
+     MARK("\xff\xff\xff\xff"),
+     {".arrows"}},
     {"Feather", PANDAS("read_feather('%s')"), MARK("FEA1\0\0\0\0"), {0}},
     // A table may have a column called ORC, so its three first letters are no mark.
     {"ORC", PANDAS("read_orc('%s')"), MARK(""), {".orc"}},
@@ -52,6 +64,10 @@ static const struct format {
      MARK("Obj\x01"),
      {".avro"}},
     {"a data set of Stata", PANDAS("read_stata('%s')"), MARK("<stata_dta>"), {".dta"}},
+    // Formats 113 to 115, of little-endian machines: pandas writes 114 unless told otherwise.
+    {"a data set of Stata", PANDAS("read_stata('%s')"), MARK("q\x02\x01\0"), {0}},
+    {"a data set of Stata", PANDAS("read_stata('%s')"), MARK("r\x02\x01\0"), {0}},
+    {"a data set of Stata", PANDAS("read_stata('%s')"), MARK("s\x02\x01\0"), {0}},
     {"a data set of SAS",
      PANDAS("read_sas('%s', encoding='infer')"),
      MARK("\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60"),
@@ -62,11 +78,11 @@ static const struct format {
      {".xpt", ".xport"}},
     {"a data set of SPSS", PANDAS("read_spss('%s')"), MARK("$FL2@(#)"), {".sav", ".zsav"}},
     {"a data set of SPSS", PANDAS("read_spss('%s')"), MARK("$FL3@(#)"), {0}},
-    {"a pickle of Python",
-     PANDAS("read_pickle('%s')") PICKLE,
-     MARK("\x80\x04\x95"),
-     {".pkl", ".pickle"}},
-    {"a pickle of Python", PANDAS("read_pickle('%s')") PICKLE, MARK("\x80\x05\x95"), {0}},
+    {"a pickle of Python", PICKLE, MARK("\x80\x04\x95"), {".pkl", ".pickle"}},
+    {"a pickle of Python", PICKLE, MARK("\x80\x05\x95"), {0}},
+    // No text in UTF-8 begins with the first byte, and none has the second.
+    {"a pickle of Python", PICKLE, MARK("\x80\x02"), {0}},
+    {"a pickle of Python", PICKLE, MARK("\x80\x03"), {0}},
     {"HDF5", PANDAS("read_hdf('%s')"), MARK("\x89HDF\r\n\x1a\n"), {".h5", ".hdf5", ".hdf"}},
     {"an array of NumPy",
      "python3 -c \"import numpy, json; [print(json.dumps({'text': str(t)})) for t in "
@@ -125,8 +141,10 @@ static enum cuttle_status refuse_format(const struct format *format, const char 
                                         struct cuttle_error *error) {
 	char advice[384];
 	const char *place = strstr(format->advice, "%s");
+	// Few of the commands read standard input under its name here.
+	const char *file = strcmp(path, "-") ? path : "FILE";
 	(void)snprintf(advice, sizeof advice, "%.*s%.120s%s", (int)(place - format->advice),
-	               format->advice, path, place + 2);
+	               format->advice, file, place + 2);
 	return io_fail(error, CUTTLE_INPUT, "%.60s is %s, neither JSONL nor CSV: %s",
 	               file_shown(path), format->name, advice);
 }
