@@ -53,6 +53,7 @@ stops clusters -i table.jsonl -o x.clusters --clusters 2
 stops audit overlap --texts real.jsonl -i table.jsonl --held-out real.jsonl --private
 stops audit overlap --texts table.jsonl -i real.jsonl --held-out real.jsonl --private
 stops audit holdout --texts real.jsonl -i real.jsonl --held-out table.jsonl --private
+stops audit holdout -i table.jsonl --private --split z
 stops audit invariant -i table.jsonl --private -B 1 -n 4 -e 3
 stops shard open -i table.jsonl -o x --shards 2 -B 1 -N 2 -n 4 -e 3 "${ledger[@]}"
 infer=(infer --words w.cw -i table.jsonl -k 2 --remote-model far --remote-tokens 6 -n 6 --endpoint http://127.0.0.1:9/v1 -o x.jsonl)

@@ -260,6 +260,22 @@ static enum cuttle_status deal_halves(const char *input, const size_t *unit, con
 	return status;
 }
 
+/* A mistyped name would make each record an owner, and a table that is called JSONL has no record:
+ * no lot would be drawn of what the audit compares. */
+static enum cuttle_status need_fields(const struct records_request *wanted,
+                                      const struct records *records, struct cuttle_error *error) {
+	size_t size, i = 0;
+	const enum cuttle_status status =
+	    records_need_field(wanted, records, "--text-field", error);
+	if (status || !wanted->id_field || !records_count(records)) return status;
+	while (i < records_count(records) && !records_id(records, i, &size)) i++;
+	return i < records_count(records)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_INPUT,
+	                     "%s: no record has a field %.64s: name it with --unit-key",
+	                     wanted->path, wanted->id_field);
+}
+
 static enum cuttle_status split_records(const struct records *records, const char *input,
                                         const char *unit_key, const struct chance *chance,
                                         char *const paths[HALVES_FILES], size_t counts[2],
@@ -300,6 +316,7 @@ enum cuttle_status halves_split(const char *input, const char *field, const char
 	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = halves_absent(input, name, error);
 	if (!status) status = records_read(&wanted, &records, error);
+	if (!status) status = need_fields(&wanted, records, error);
 	if (!status) status = split_records(records, input, unit_key, chance, paths, counts, error);
 	records_free(&records);
 	for (int i = 0; i < HALVES_FILES; i++) free(paths[i]);

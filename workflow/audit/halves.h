@@ -41,9 +41,10 @@ size_t *halves_units(const struct records *records, size_t *units);
  * with a broken quote becomes an empty line, which is null as well: in another place it could
  * enclose other records. So does a line of JSONL that cannot be an object: the first line of a half
  * would be asked for marks.
- * USAGE: as halves_absent. INPUT: as records_read; the file has fewer than two
- * units, or changed in between. NOMEM. INTERNAL: a file cannot be written, or another split has
- * made one meanwhile. After a failure none of the three is there that this split made. */
+ * USAGE: as halves_absent. INPUT: as records_read; no record has the text's field, or an owner; the
+ * file has fewer than two units, or changed in between. NOMEM. INTERNAL: a file cannot be written,
+ * or another split has made one meanwhile. After a failure none of the three is there that this
+ * split made. */
 enum cuttle_status halves_split(const char *input, const char *field, const char *unit_key,
                                 const char *name, const struct chance *chance, size_t records[2],
                                 struct cuttle_error *error);
