@@ -368,9 +368,9 @@ says err 'the split was drawn by who; leave it out$'
 exits 0 audit holdout -i first.jsonl --held-out last.jsonl --texts first.jsonl --private -q --json --unit-key who
 [ "$(value game.used)$(value game.held_out)" = 5.05.0 ] || fail "owners: $(cat out)"
 # With a mistyped name each record would be an owner, and owners in both halves.
-refused 4 audit holdout -i sorted.jsonl --private --split z --unit-key whom
+refused 4 audit holdout -i sorted.jsonl --public --split z --unit-key whom
 says err 'no record has a field whom: name it with --unit-key$'
-refused 4 audit holdout -i sorted.jsonl --private --split z --text-field note
+refused 4 audit holdout -i sorted.jsonl --public --split z --text-field note
 [ -z "$(ls z.* 2>/dev/null)" ] || fail "left: $(ls z.*)"
 # CSV: both halves have the header row, a row stays whole, and one with a broken quote is null in either half.
 printf '\xef\xbb\xbfwho,text\r\n1,"two\r\nlines ""q"""\r\n2,plain\r\n3,bro"ken" x\r\n4,"open\r\n5,plain, too\r\n\r\n7,last' >table.csv
