@@ -215,7 +215,13 @@ for named in 0 1 2 6 7 8 9 -5 5x '' ' 5' 4294967301 99999999999999999999; do
 	says err '^cuttle: CUTTLE_END_FD in the environment must be the number of an open pipe or socket, from 3 on: unset it$'
 done
 same refs.jsonl kept "a file got the exit code"
-rm kept word code
+# A pipe that is full and that no one reads keeps nobody waiting.
+mkfifo full
+exec 5<>full
+dd if=/dev/zero of=/dev/fd/5 bs=4096 oflag=nonblock 2>err && fail "the pipe took everything"
+CUTTLE_END_FD=5 timeout 60 "$CUTTLE" --version >out || fail "a full pipe: $?"
+exec 5>&-
+rm kept word code full
 (unset CUTTLE_MODEL && refused 2 "${run[@]}") || exit 1
 refused 5 "${run[@]}" -m .
 refused 5 "${run[@]}" -m refs.jsonl

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,7 +47,8 @@ bool last_word_open(int *file) {
 
 void last_word_say(int file, int code) {
 	char word[16];
-	if (file < 0) return;
+	struct pollfd room = {.fd = file, .events = POLLOUT};
+	if (file < 0 || poll(&room, 1, 0) != 1) return;
 	const int size = snprintf(word, sizeof word, "%d\n", code);
 	while (write(file, word, (size_t)size) < 0 && errno == EINTR) {}
 }

@@ -22,7 +22,8 @@
  * 3 on. Call it before anything is opened and before the first thread. */
 bool last_word_open(int *file);
 /* Writes the code and a newline, such as "0\n"; nothing where *file is -1. What cannot be written
- * is not reported: no one listens any more. */
+ * is not reported: no one listens any more. A pipe that is full gets nothing, since to wait for its
+ * reader could last for ever. */
 void last_word_say(int file, int code);
 
 #endif
