@@ -7,7 +7,6 @@ Private texts pass through files in memory and pipes. No process is left behind.
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import json
 import os
@@ -23,6 +22,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ._errors import CommandMissing, CuttleWarning
+from ._forms import beside_streams
 
 STOP_SECONDS = 60.0  # it stops between two tokens, and a large model's take seconds
 KILL_SECONDS = 5.0
@@ -195,11 +195,11 @@ def _read_messages(child: "subprocess.Popen[bytes]", progress: Progress, said: L
 def _open_end() -> Tuple[int, int]:
     """A pipe on which the command says how it ended, beside its standard streams."""
     reading, writing = os.pipe()
-    if writing > 2:
-        return reading, writing
-    moved = int(fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, 3))
-    os.close(writing)
-    return reading, moved
+    try:
+        return reading, beside_streams(writing)
+    except BaseException:
+        os.close(reading)
+        raise
 
 
 def _read_end(reading: int, status: int) -> Optional[int]:

@@ -8,6 +8,7 @@ has any of them. pandas, polars and pyarrow are used where the caller's texts co
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import math
 import os
@@ -47,16 +48,29 @@ MEMORY = "/dev/shm"  # noqa: S108 # a folder in memory
 Row = Dict[str, Any]
 
 
+def beside_streams(file: int) -> int:
+    """The same open file under a number from 3 on.
+
+    A program without standard streams gets their numbers, and the command has its own there.
+    """
+    if file > 2:
+        return file
+    try:
+        return int(fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3))
+    finally:
+        os.close(file)
+
+
 def memory_file() -> int:
     """Opens a file in memory, which has no name and ends with the processes that hold it."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("cuttle", os.MFD_CLOEXEC)
+        return beside_streams(os.memfd_create("cuttle", os.MFD_CLOEXEC))
     number = MEMFD_NUMBERS.get(platform.machine())
     if number is not None:  # a Python that was built with an older C library lacks the function
         file = int(ctypes.CDLL(None, use_errno=True).syscall(number, b"cuttle", 1))
         if file >= 0:
-            return file
-    return os.open(MEMORY, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            return beside_streams(file)
+    return beside_streams(os.open(MEMORY, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def is_path(value: object) -> bool:

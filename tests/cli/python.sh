@@ -136,6 +136,15 @@ put("target/bin/cuttle", 0o600)
 refused(cuttle.CommandMissing, "chmod +x", cuttle.inspect, ["a"])
 END
 
+# A program without standard streams gets their numbers for its files in memory, and the command has its own streams there.
+cat >closed.py <<'END'
+import cuttle_dp as cuttle
+rows = [{"text": "a", "ward": ward} for ward in ("b,c", "d")]
+assert cuttle.inspect(rows, category_field="ward", categories=["b,c", "d"])["records"] == 2
+END
+timeout 60 python3 closed.py >&- 2>&- || fail "without output and errors: $?"
+timeout 60 python3 closed.py <&- >&- 2>&- || fail "without standard streams: $?"
+
 # A run that is held: the command says of each text that it is done, and more lines than a pipe holds are read only after it was interrupted, or
 # has ended. So it cannot end by itself before that.
 cat >long.py <<'END'
