@@ -271,7 +271,7 @@ static bool is_served_name(const char *name) {
 
 /* As in a request's header Host: a.example, a.example:9000, [::1] or [::1]:9000. */
 static bool is_host_name(const char *name) {
-	const bool six = *name == '[';
+	const size_t six = *name == '[';
 	const size_t size = strspn(name + six, six ? "0123456789abcdefABCDEF:."
 	                                           : "abcdefghijklmnopqrstuvwxyz"
 	                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");

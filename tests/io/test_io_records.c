@@ -12,6 +12,7 @@
 #include "io/disk/secrecy.h"
 #include "io/records/source.h"
 #include "io/schema/schema.h"
+#include "tests/io/records_odd.h"
 #include "tests/support/files.h"
 #include "tests/support/statistics.h"
 #include <fcntl.h>
@@ -563,35 +564,6 @@ static void read_as_generate(int kind) {
 	    "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"},"
 	    "\"id\":{\"type\":\"number\"},\"ward\":{\"anyOf\":[{\"const\":\"a\"},"
 	    "{\"type\":\"boolean\"}]}}}";
-	static const struct {
-		const char *begin, *filling, *end;
-		size_t fillings;
-	} odd[4][7] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
-	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
-	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
-	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
-	                {"{\"text\":\"", "0123456789", "\"}", 2000000},
-	                {"{\"text\":\"a\",\"n\":1e400,\"other\":\"", "0123456789", "\"}", 1600000},
-	                {"{\"text\":\"a\",\"other\":[", "NaN,", "0]}", 4000000}},
-	               {{"2,a,", "0123456789", "", 1600000},
-	                {"2,", "0123456789", ",text", 1600000},
-	                {"", "0123456789", ",a,text", 1600000},
-	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
-	                {"2,a,", "0123456789", "", 2000000},
-	                {"2,a,\"", "0123456789", "", 1600000}},
-	               {{"{\"a\":[", "1e17,", "0]}", 1900000}, // longer in its form
-	                {"{\"a\":[", "-1e17,", "0]}", 2090000},
-	                {"{\"a\":[", "1e17,", "true]}", 1900000}, // no form
-	                {"{\"text\":\"", "\\u0001", "\"}", 2700000},
-	                {"{\"text\":\"", "0123456789", "\"}", 1600000},
-	                {"{\"text\":\"", "0123456789", "\"}", 2000000}},
-	               {{"2,a,", "0123456789", "", 1600000},
-	                {"2,", "0123456789", ",text", 1600000},
-	                {"", "0123456789", ",a,text", 1600000},
-	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
-	                {"2,a,", "0123456789", "", 2000000},
-	                {"2,a", ",", "", 10000000},
-	                {"2,a,", "\001", "", 16000000}}}; // longer in its form
 	const bool csv = kind == 1 || kind == 3;
 	struct schema *schema = NULL;
 	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
@@ -602,9 +574,9 @@ static void read_as_generate(int kind) {
 	read_three(csv, schema, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
 	(void)most_mapped();
 	const long first = most_mapped();
-	for (size_t i = 0; i < 7 && odd[kind][i].begin; i += briefly() ? 3 : 1) {
-		read_three(csv, schema, odd[kind][i].begin, odd[kind][i].filling,
-		           odd[kind][i].fillings, odd[kind][i].end);
+	for (size_t i = 0; i < 7 && ODD_RECORDS[kind][i].begin; i += briefly() ? 3 : 1) {
+		read_three(csv, schema, ODD_RECORDS[kind][i].begin, ODD_RECORDS[kind][i].filling,
+		           ODD_RECORDS[kind][i].fillings, ODD_RECORDS[kind][i].end);
 		if (most_mapped() != first) _exit(10 + (int)i);
 	}
 	schema_free(schema);

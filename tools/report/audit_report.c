@@ -16,8 +16,8 @@ const char *audit_words(enum audit_verdict verdict) {
 	    [AUDIT_CONTRADICTED] = "the claim is contradicted",
 	    [AUDIT_VOID] = "void: no control was caught, so the audit could not have seen a fault",
 	    [AUDIT_POWERLESS] =
-	        "void: even if all guesses were right, so many could not contradict "
-	        "the claim at its delta",
+	        ("void: even if all guesses were right, so many could not contradict "
+	         "the claim at its delta"),
 	    [AUDIT_REPORTED] = "numbers alone: nothing is claimed that they could contradict"};
 	return words[verdict];
 }

@@ -697,7 +697,7 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 
 /* Finds the split that wrote both halves. *key becomes its unit key: who was dealt together is
  * counted together. LEDGER, INPUT: as halves_find. USAGE: another key was asked for. */
-static enum cuttle_status find_split(struct audit_state *s, json_t **split, const char **key) {
+static enum cuttle_status find_lot(struct audit_state *s, json_t **split, const char **key) {
 	const struct audit_request *r = s->request;
 	enum cuttle_status status = halves_find(r->run.common.input, r->held_out, split, s->error);
 	if (status) return status;
@@ -725,7 +725,7 @@ static enum cuttle_status audit_holdout(struct audit_state *s) {
 	const char *const field = r->run.text_field, *key = r->unit_key;
 	struct holdout_words texts = {0}, used = {0}, held_out = {0};
 	json_t *split = NULL;
-	enum cuttle_status status = find_split(s, &split, &key);
+	enum cuttle_status status = find_lot(s, &split, &key);
 	if (!status) status = holdout_read(r->texts, r->output_field, NULL, lock, &texts, s->error);
 	if (!status) status = holdout_read(r->run.common.input, field, key, lock, &used, s->error);
 	if (!status) status = holdout_read(r->held_out, field, key, lock, &held_out, s->error);

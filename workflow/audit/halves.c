@@ -336,7 +336,7 @@ static enum cuttle_status compare_half(const char *path, const char *key, const 
 	               split_path);
 }
 
-static enum cuttle_status read_split(const char *path, json_t **split, struct cuttle_error *error) {
+static enum cuttle_status read_lot(const char *path, json_t **split, struct cuttle_error *error) {
 	char *text = NULL;
 	size_t size = 0;
 	enum cuttle_status status = file_read(path, SPLIT_MOST, &text, &size, error);
@@ -359,7 +359,7 @@ enum cuttle_status halves_find(const char *used, const char *aside, json_t **spl
 	if (!halves_named(used)) return CUTTLE_OK;
 	char *path = split_beside(used);
 	enum cuttle_status status =
-	    path ? read_split(path, split, error) : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	    path ? read_lot(path, split, error) : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = compare_half(used, "used_sha256", *split, path, error);
 	if (!status) status = compare_half(aside, "aside_sha256", *split, path, error);
 	free(path);
