@@ -385,7 +385,7 @@ printf '{"text":"a b"}\n\xef\xbb\xbf{"text":"c d"}\n%%PDF-1.7\n{"text":"e f"}\n 
 printf '\n\n\t{"text":"g h"}\n{"text":"a b"}\n{"text":"e f"}\n' | sed 's/^\t{/ &/' | sort >wanted
 for seed in {1..6}; do
 	exits 0 audit holdout -i odd.jsonl --public --split "odd$seed" --insecure-seed "$seed" -q
-	sort "odd$seed.used.jsonl" "odd$seed.aside.jsonl" | cmp - wanted || fail "halves with marks: $(cat odd$seed.*)"
+	sort "odd$seed.used.jsonl" "odd$seed.aside.jsonl" | cmp - wanted || fail "halves with marks: $(cat odd"$seed".*)"
 done
 # TSV, which cuttle writes nowhere else: a half is a copy of rows, and has no quotes.
 printf 'who\ttext\r\n1\ta "q\r\n2\tplain\n3\tlast' >table.tsv
@@ -393,6 +393,10 @@ exits 0 audit holdout -i table.tsv --public --split tabs --insecure-seed 4
 [ "$(cat tabs.used.tsv tabs.aside.tsv | sort)" = "$(sort table.tsv - <<<$'who\ttext\r')" ] || fail "halves of TSV: $(cat tabs.*)"
 exits 0 audit holdout -i tabs.used.tsv --held-out tabs.aside.tsv --texts tabs.used.tsv --public -q --json
 says out '"by_lot": true'
+# A blank line before the header row is no record.
+printf '\n\nwho,text\n1,one\n2,two\n' >blank.csv
+exits 0 audit holdout -i blank.csv --public --split blank -q
+[ "$(cat blank.*.csv | sort)" = $'1,one\n2,two\nwho,text\nwho,text' ] || fail "a blank line: $(cat blank.*.csv)"
 
 # No outcome could contradict the claim: void, and said before the work. A smaller delta and all guesses can.
 powerless='this audit will be void: even if all guesses were right, so many could not contradict the claim at its delta'

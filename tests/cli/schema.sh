@@ -392,6 +392,7 @@ vote 's/,"who":[0-9]+//;s/"age":([0-9]+)\.0/"age": \1/;s/^\{("note":[^,]*),/{"ex
 same same all "what the schema does not have is heard"
 vote 's/"age":[0-9.]+/"age":-1/' unfit
 # Where no line is an object the run is refused, so one is.
+# shellcheck disable=SC2016 # sed's last line
 vote '1s/.*/{}/;2,$s/.*/no JSON/' null
 same unfit null "a record that does not fit is more than a null"
 cmp -s unfit all && fail "records have no vote"

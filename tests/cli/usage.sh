@@ -211,6 +211,7 @@ to=/dev/full last_word 1 --version
 # It is a pipe or a socket beside the standard streams that can be written. A file would be written over.
 cp refs.jsonl kept
 for named in 0 1 2 6 7 8 9 -5 5x '' ' 5' 4294967301 99999999999999999999; do
+	# shellcheck disable=SC2094 # that is the point: a file of the user's
 	(CUTTLE_END_FD=${named:-.} refused 2 "${run[@]}" 5> >(cat) 6<> refs.jsonl 7>>refs.jsonl 8<refs.jsonl 9< <(:)) || exit 1
 	says err '^cuttle: CUTTLE_END_FD in the environment must be the number of an open pipe or socket, from 3 on: unset it$'
 done

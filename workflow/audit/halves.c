@@ -161,7 +161,9 @@ static bool deal_rows(char *bytes, size_t size, char delimiter, const size_t *un
 	struct cuttle_error error;
 	enum cuttle_status status = CUTTLE_OK;
 	size_t number = 0;
-	for (size_t at = 0; rows_next(&rows, &row, &status, &error); at = source.start, number++) {
+	for (size_t at = 0; rows_next(&rows, &row, &status, &error); at = source.start) {
+		// A blank line before the header row is no record.
+		if (!number && row.fault == ROW_BLANK) continue;
 		const bool broken = row.fault != ROW_RIGHT;
 		const char *const from = broken ? "" : bytes + at;
 		const size_t length = broken ? 0 : source.start - at;
@@ -171,6 +173,7 @@ static bool deal_rows(char *bytes, size_t size, char delimiter, const size_t *un
 			if (!put_record(&halves[half], from, length)) return false;
 			counts[half] += number > 0;
 		}
+		number++;
 	}
 	return !status && number == all + 1;
 }
