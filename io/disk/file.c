@@ -379,20 +379,28 @@ enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
 	               : CUTTLE_OK;
 }
 
-/* Gives the scratch file a name, from which it is renamed. Returns 0 or the errno. */
-static int name_sink_file(struct sink *sink) {
+/* Links the open scratch file, which has no name, to `name`. Returns 0 or the errno. */
+static int link_sink_file(const struct sink *sink, const char *name) {
 	char descriptor[32];
 	name_descriptor(sink->file, descriptor);
+	return linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
+/* Gives the open file the name from which it is renamed, or its own where that must be free: then
+ * it never has another. Returns 0 or the errno. */
+static int name_sink_file(struct sink *sink) {
+	if (sink->fresh) return link_sink_file(sink, sink->path);
 	sink->part = file_scratch_name(sink->path, FILE_PART);
 	if (!sink->part) return ENOMEM;
 	open_part = sink->part;
-	return linkat(AT_FDCWD, descriptor, AT_FDCWD, sink->part, AT_SYMLINK_FOLLOW) ? errno : 0;
+	return link_sink_file(sink, sink->part);
 }
 
-/* Gives the scratch file its own name. Returns 0 or the errno: EEXIST where the sink is fresh and a
- * file stands there. A file system without links has to trust that none came since it was looked
- * for. */
+/* Gives a scratch file that has a name its own. Returns 0 or the errno: EEXIST where the sink is
+ * fresh and a file stands there. A file system without links has to trust that none came since it
+ * was looked for. */
 static int place_sink_file(const struct sink *sink) {
+	if (!sink->part) return 0;
 	if (sink->fresh && !link(sink->part, sink->path)) return unlink(sink->part) ? errno : 0;
 	if (sink->fresh && errno == EEXIST) return EEXIST;
 	return rename(sink->part, sink->path) ? errno : 0;
