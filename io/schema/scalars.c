@@ -208,6 +208,11 @@ static bool read_number_bound(struct reading_schema *in, uint32_t at, const json
 	decimal value;
 	bool exact;
 	if (!member) return true;
+	if (json_is_boolean(member) && exclusive)
+		return reading_refuse(in, at, ASPECT_NAMES[aspect],
+		                      "it is no number; of OpenAPI 3.0's true beside %s write "
+		                      "%s with that one's number alone, and leave false out",
+		                      upper ? "maximum" : "minimum", ASPECT_NAMES[aspect]);
 	if (!json_is_number(member))
 		return reading_refuse(in, at, ASPECT_NAMES[aspect], "it is no number");
 	decimal_of(member, &value, &exact);

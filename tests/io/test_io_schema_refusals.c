@@ -147,6 +147,8 @@ static const char *const refusals[][2] = {
     {PATTERN("[]"), "\"/pattern\": no text fits it"},
     {"{\"type\":\"number\",\"minimum\":\"1\"}", "\"/minimum\": it is no number"},
     {"{\"type\":\"number\",\"exclusiveMaximum\":true}", "\"/exclusiveMaximum\": it is no number"},
+    {"{\"type\":\"number\",\"minimum\":1,\"exclusiveMinimum\":true}",
+     "beside minimum write exclusiveMinimum with that one's number alone"},
     {"{\"type\":\"integer\",\"multipleOf\":2}", "\"/multipleOf\": cuttle reads 1 alone"},
     {"{\"type\":\"number\",\"multipleOf\":1}", "\"/multipleOf\": cuttle reads 1 alone"},
     {"{\"type\":\"integer\",\"minimum\":1,\"maximum\":0}",
