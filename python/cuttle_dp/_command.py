@@ -71,7 +71,7 @@ def _find_command() -> str:
     for file in _places(packages):
         if os.path.isfile(file):
             if os.access(file, os.X_OK):
-                return file
+                return os.path.abspath(file)  # PATH may have ".", and folders are changed
             refused = refused or file
     if refused:
         raise CommandMissing(

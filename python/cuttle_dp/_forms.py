@@ -203,6 +203,8 @@ class Columns:
         """Those that are sent, of those there are. TypeError: one that is needed is missing."""
         if self.whole:
             return list(present)
+        if not present:
+            raise TypeError("the table has no column")
         for name in [self.text, *self.labels]:
             if name not in present:
                 few = ", ".join(present[:8])
@@ -348,8 +350,6 @@ def _of_table(value: Any, library: str, columns: Columns) -> Tuple[Iterator[Row]
             )
     by_text = _by_text(present, "columns of the table")
     names = columns.chosen(list(by_text))
-    if not names:
-        raise TypeError("the table has no column")
     rows = {"pandas": _pandas_rows, "polars": _polars_rows, "pyarrow": _arrow_rows}[library]
     encoders = [columns.encoder(name) for name in names]
 
@@ -408,7 +408,10 @@ def records(value: Any, columns: Columns) -> Tuple[Iterator[Row], Form]:
             f"{type(value).__name__} holds no texts: give a path, a list of str or dict, "
             "or a Series, DataFrame, Array or Table of pandas, polars or pyarrow"
         )
-    return _of_values(unboxed(value), columns, Form())
+    values = unboxed(value)
+    if isinstance(values, str):  # an array that is one text and no list of it
+        raise TypeError("an array without a dimension holds no list of texts: give a list")
+    return _of_values(values, columns, Form())
 
 
 def write_records(rows: Iterator[Row]) -> int:

@@ -61,6 +61,9 @@ OTHER_FIELDS = {
 }
 
 
+LIST_MOST = 10_000  # characters of a list of categories that stands in the command line
+
+
 class Option(NamedTuple):
     """An option of a verb, as make_verbs.py finds it in the command's own table."""
 
@@ -141,8 +144,8 @@ NOT_PROMISED = (
 
 END_UNKNOWN = (
     "how the command ended is not known, so do not count on what it was to do. It did not say so, "
-    "as where it is killed, and its exit code got lost, as where this program ignores SIGCHLD or "
-    "waits for all of its children"
+    "as where it is killed or is another program of that name, and its exit code got lost or is 0, "
+    "as where this program ignores SIGCHLD or waits for all of its children. The command is"
 )
 
 
@@ -408,8 +411,10 @@ class Call:
             raise TypeError(f"categories: give a list of str, not {said}")
         if values is not None and not any(isinstance(one, Mapping) for one in values):
             names = _forms.words(values, "categories")
-            if not any("," in one for one in names):
-                return ",".join(names)
+            said = ",".join(names)
+            plain = said.isprintable() and len(said) < LIST_MOST and "," not in "".join(names)
+            if plain and not said.endswith((".csv", ".json", ".jsonl")):
+                return said
             field = (self.fields("category_field") or ["category"])[0]
             values = [{field: one} for one in names]
         try:
@@ -470,7 +475,8 @@ class Call:
         printed = done.output.decode("utf-8", "replace")
         kept = _errors.Partial if output is not None else _errors.InternalError
         if done.code is None:
-            raise kept(f"cuttle {verb.name}: {END_UNKNOWN}", None, printed)
+            unknown = f"{END_UNKNOWN} {_command.command_path()}"
+            raise kept(f"cuttle {verb.name}: {unknown}", None, printed)
         if done.code < 0:
             raise kept(f"cuttle {verb.name}: ended by signal {-done.code}", None, printed)
         if done.code > 0:

@@ -124,6 +124,19 @@ def test_labels_as_in_json(texts: List[str], small: Small) -> None:
             written([{"x": wrong}], labels)
 
 
+def test_categories_that_no_command_line_holds(texts: List[str]) -> None:
+    """Such a list goes as a file, in which it is what Python has."""
+    names = ["notes.csv"]
+    rows = [{"text": text, "ward": names[0]} for text in texts]
+    same: Any = {"category_field": "ward"}
+    assert cuttle.inspect(rows, **same, categories=names)["records"] == len(texts)
+    for wrong in (["a\0b"], ["a\nb"]):
+        with pytest.raises(cuttle.InputInvalid, match="must be 1 to 128 bytes of text in one line"):
+            cuttle.inspect(rows, **same, categories=wrong)
+    with pytest.raises(cuttle.InputInvalid, match="more than [0-9]+ categories"):
+        cuttle.inspect(rows, **same, categories=range(100_000))
+
+
 def test_names_that_are_no_str(texts: List[str], small: Small) -> None:
     rows = [{0: text, 1: "ab"[i % 2]} for i, text in enumerate(texts)]
     same = {**small, "category_field": 1, "categories": ["a", "b"], "category_public": True}
@@ -254,6 +267,10 @@ def test_pandas_lists(rows: Rows, small: Small) -> None:
     with pytest.raises(TypeError, match="^categories: give a list of str"):
         cuttle.generate(rows, **named, categories=numpy.array([wards]))
     assert cuttle.tag(rows, names=pandas.Index(["Ada"]), tagger="none").lines
+    with pytest.raises(TypeError, match="an array without a dimension"):
+        cuttle.inspect(numpy.array("one text"))
+    with pytest.raises(TypeError, match="the table has no column"):
+        cuttle.inspect(pandas.DataFrame())
     assert len(cuttle.generate(rows, **small, complete=cast(Any, numpy.bool_(False))).texts) == 3
 
 

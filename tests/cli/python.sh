@@ -78,6 +78,7 @@ refused(TypeError, "did you mean epsilon", cuttle.generate, ["text"], epsilom=3)
 # A set gives records the places that hashes of private texts say; names in it are public, and are sorted.
 refused(TypeError, "a set has no order", cuttle.inspect, {"a", "b"})
 refused(TypeError, "categories: give a list of str", cuttle.inspect, ["a"], category_field="w", categories=[None])
+refused(cuttle.InputInvalid, "bytes of text in one line", cuttle.inspect, ["a"], category_field="w", categories=["a\0b"])
 rows = [{0: "a", 1: i % 3} for i in range(60)]
 told = cuttle.inspect(rows, text_field=0, category_field=1, categories={2, 10, 0, 1})
 assert told["records"] == 60, told
@@ -132,6 +133,9 @@ with open("target/cuttle_dp-1.dist-info/RECORD", "w") as record:
     record.write("../other/cuttle,,11\n")
 put("other/cuttle")
 refused(cuttle.CommandMissing, "is missing", cuttle.inspect, ["a"])
+os.environ["PATH"] = "bin"  # what it says of the folder that is left soon
+assert cuttle._command._find_command() == os.path.abspath("bin/cuttle")
+os.environ["PATH"] = "nowhere"
 put("target/bin/cuttle", 0o600)
 refused(cuttle.CommandMissing, "chmod +x", cuttle.inspect, ["a"])
 END
