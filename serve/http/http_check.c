@@ -257,6 +257,15 @@ static bool has_nul(const json_t *value) {
 
 /* What is wrong, in words of our own: jansson's repeat what came. */
 static const char *explain_json(const json_error_t *error) {
+	// It has one code for all faults of syntax, and tells these apart by its words.
+	static const char control[] = "control character", line[] = "unexpected newline",
+	                  half[] = "invalid Unicode";
+	if (!strncmp(error->text, control, sizeof control - 1) ||
+	    !strncmp(error->text, line, sizeof line - 1))
+		return "a text has a line break or another control character: write it as \\n "
+		       "or \\u001f";
+	if (!strncmp(error->text, half, sizeof half - 1))
+		return "a text has half of a surrogate pair, such as \\ud800 alone";
 	switch (json_error_code(error)) {
 	case json_error_numeric_overflow:
 		return "the number is too large: whole numbers go up to 9223372036854775807, "
@@ -282,11 +291,14 @@ json_t *http_parse_json(const char *bytes, size_t size, char fault[HTTP_FAULT]) 
 	const char *wrong = NULL;
 	json_error_t error = {.line = 0};
 	json_t *root = NULL;
-	if (!size) wrong = "the body is empty, and must be one JSON object";
+	size_t blank = 0;
+	while (blank < size && strchr(" \t\r\n", bytes[blank]) && bytes[blank]) blank++;
+	if (blank == size) wrong = "the body is empty, and must be one JSON object";
 	else if (size >= 2 && !memcmp(bytes, "\x1f\x8b", 2))
 		wrong = "the body is compressed: send it as it is";
 	else if (size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3))
 		wrong = "the body begins with a byte order mark: send it without";
+	else if (memchr(bytes, 0, size)) wrong = "the body has a NUL, and must be JSON in UTF-8";
 	else if (!is_shallow(bytes, size, HTTP_JSON_DEPTH))
 		wrong = "the body may have objects and arrays 32 deep in one another, and has more";
 	else if (!(root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error)))

@@ -233,6 +233,10 @@ static void test_faults(void **state) {
 		const char *body, *fault;
 	} cases[] = {
 	    {"", "the body is empty"},
+	    {" \r\n\t", "the body is empty"},
+	    {"{\"a\":\"canary\ncanary\"}", "line 1, column 12: a text has a line break"},
+	    {"{\"a\":\"canary\x1f\"}", "another control character"},
+	    {"{\"a\":\"\\ud800canary\"}", "half of a surrogate pair"},
 	    {"\x1f\x8b\x08", "compressed"},
 	    {"\xef\xbb\xbf{}", "byte order mark"},
 	    {"[]", "must be one JSON object"},
@@ -258,6 +262,8 @@ static void test_faults(void **state) {
 		if (!strstr(fault, cases[i].fault)) fail_msg("%s: %s", cases[i].body, fault);
 		assert_null(strstr(fault, "canary"));
 	}
+	assert_null(http_parse_json("{\0}\0", 4, fault));
+	assert_non_null(strstr(fault, "the body has a NUL"));
 	static const char schema[] = "{\"plan\":{\"schema\":{\"enum\":[\"a\\u0000b\"]}},\"json_"
 	                             "schema\":{\"const\":\"\\u0000\"}}";
 	json_t *root = http_parse_json(schema, sizeof schema - 1, fault);
