@@ -228,8 +228,8 @@ static const char ABOUT[] =
 	"same run by --method none, which protects nothing. Where that is not caught either, the "
 	"audit is void. Its exit code is 0, too: read the verdict. one-run, lot and holdout are "
 	"void as well where guesses that are all right could not contradict the claim. At delta "
-	"1e-6 they never can; of a run with --delta 1e-9 some hundreds can. With 200 games canary can "
-	"show 3.3 and no more, recover ln R.\n\n"
+	"1e-6 they never can; of a run with --delta 1e-9 some hundreds can. With 200 games canary "
+	"can show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
 	"public references around them, or none, all may be published. Nothing protects what "

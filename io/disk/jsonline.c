@@ -124,7 +124,7 @@ static size_t count_word(const char *word, size_t size) {
 	return length;
 }
 
-static size_t count_digits(const char *text, size_t size, size_t at) {
+static size_t measure_digits(const char *text, size_t size, size_t at) {
 	size_t end = at;
 	while (end < size && text[end] >= '0' && text[end] <= '9') end++;
 	return end - at;
@@ -133,18 +133,18 @@ static size_t count_digits(const char *text, size_t size, size_t at) {
 /* Whether JSON has such a number: 10, -1.5 and 2e+3, but not 01, .5 or +5. */
 static bool is_number(const char *word, size_t size) {
 	size_t at = size && *word == '-';
-	size_t digits = count_digits(word, size, at);
+	size_t digits = measure_digits(word, size, at);
 	if (!digits || (digits > 1 && word[at] == '0')) return false;
 	at += digits;
 	if (at < size && word[at] == '.') {
-		digits = count_digits(word, size, ++at);
+		digits = measure_digits(word, size, ++at);
 		if (!digits) return false;
 		at += digits;
 	}
 	if (at < size && (word[at] == 'e' || word[at] == 'E')) {
 		at++;
 		at += at < size && (word[at] == '+' || word[at] == '-');
-		digits = count_digits(word, size, at);
+		digits = measure_digits(word, size, at);
 		if (!digits) return false;
 		at += digits;
 	}
