@@ -295,7 +295,7 @@ NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isol
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs serve_trail tag trace units
 # The night in parts, so that one which failed can run again alone: make night-packages.
-NIGHT := check lint asan statistics oracles packages arm proofs documents
+NIGHT := check lint clang asan statistics oracles packages arm proofs documents
 test-nightly:
 	@failed=; for part in $(NIGHT); do \
 		echo "== night-$$part, $$(date +%H:%M)"; $(MAKE) --no-print-directory night-$$part || failed="$$failed night-$$part"; \
@@ -305,6 +305,9 @@ night-check:
 night-lint:
 	@./setup.sh ci
 	@$(MAKE) --no-print-directory lint
+night-clang:
+	@./setup.sh ci
+	@CUTTLE_TEST_SHORT=1 CUTTLE_TEST_CLI=0 $(MAKE) --no-print-directory -j2 CC=clang BUILD=$(BUILD)-clang check
 night-asan:
 	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory asan
 night-statistics: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback
@@ -334,6 +337,9 @@ night-packages: $(BUILD)/cuttle
 	@CUTTLE_TEST_NIGHTLY=1 tests/wheel.sh
 	@echo "== tests/image.sh, with that for arm64"
 	@CUTTLE_TEST_NIGHTLY=1 tests/image.sh
+	@echo "== tests/launchers.sh"
+	@./setup.sh cluster
+	@tests/launchers.sh
 night-arm: $(BUILD)/cuttle
 	@echo "== tests/arm.sh; the library alone for aarch64"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 tests/arm.sh
@@ -356,6 +362,13 @@ night-documents: $(BUILD)/fusion $(BUILD)/recovery
 # All that a change must pass; half an hour. FROM=stage goes on where it was cut.
 gate:
 	@.ci/run
+
+# Another compiler's arithmetic: what computes, and its tests. The night has all programs.
+CLANG := $(filter-out $(LATER),$(filter test_%,$(notdir $(basename $(wildcard tests/kernels/*.c tests/dp/*.c tests/engine/*.c)))))
+clang:
+	@CUTTLE_TEST_SHORT=1 $(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)-clang clang-run
+clang-run: all $(addprefix $(BUILD)/tests/,$(CLANG))
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_CLI=0 tests/run.sh $(CLANG:%=$(BUILD)/tests/%)
 
 core:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example
@@ -489,6 +502,6 @@ oci: $(BUILD)/cuttle
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-later test-all test-nightly $(NIGHT:%=night-%) tests check docs-check gate core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-later test-all test-nightly $(NIGHT:%=night-%) tests check docs-check gate clang clang-run core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
