@@ -125,6 +125,9 @@ diff <(cat engine/cuttle/*.h | tr '\n' ' ' | grep -oE 'CUTTLE_API[^;]*\(' | grep
 	<(sed -n 's/^ \(cuttle_[a-z0-9_]*\)@CUTTLE_0 .*/\1/p' debian/libcuttle0.symbols) ||
 	say "debian/libcuttle0.symbols: add names (<) with the version of debian/changelog; one that is no more (>) wants another libcuttle.so.N"
 
+# What a mutant breaks is still there, once.
+tests/mutants/mutants.py check . || bad=1
+
 # Every step of dp/PRIVACY.md has a row in its table of what is machine-checked, and a lemma there.
 proofs/check.sh names || bad=1
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every patch in this folder is one privacy bug of a line or two, and some test must fail on it. A patch begins with two lines of words:
-# the guarantee it breaks, and "killer: " with the test that is tried first. usage: run.sh [NAME]...; without a name, all of them.
+# Every mutant in this folder is one privacy bug of a line or two, and some test must fail on it. mutants.py reads them, and says what
+# a file of them looks like. usage: run.sh [NAME]...; without a name, all of them.
 # Works in a scratch copy of the tree and prints what killed each. Ends with 1 when one survives, does not apply or does not build.
 # Environment: CUTTLE_MODEL, and for make CC, CFLAGS, BLAS.
 set -u
@@ -9,8 +9,9 @@ cd "$(dirname "$(realpath "$0")")/../.." || exit 2
 unset MAKEFLAGS MAKELEVEL MFLAGS BUILD
 CUTTLE_MODEL=$(realpath -m "${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}")
 export CUTTLE_MODEL CUTTLE=build/cuttle CUTTLE_EXAMPLE=build/example CUTTLE_TEST_CLIENTS=1
-patches=tests/mutants
-if [ $# -gt 0 ]; then names=("$@"); else mapfile -t names < <(basename -s .patch "$patches"/*.patch); fi
+mutants=$PWD/tests/mutants/mutants.py
+"$mutants" check . || exit 1
+if [ $# -gt 0 ]; then names=("$@"); else mapfile -t names < <("$mutants" names); fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0
@@ -58,20 +59,17 @@ try() {
 	return 1
 }
 
-killer_of() { sed -n 's/^killer: //p' "$patches/$1.patch"; }
-
-for name in "${names[@]}"; do
-	[ -n "$(killer_of "$name")" ] || { echo "there is no mutant $name, or it names no killer" >&2 && exit 2; }
-done
-for test in $(for name in "${names[@]}"; do killer_of "$name"; done | sort -u); do
+declare -A killers
+for name in "${names[@]}"; do killers[$name]=$("$mutants" killer "$name") || exit 2; done
+for test in $(printf '%s\n' "${killers[@]}" | sort -u); do
 	passes "$test" short || { cat log && say "without a mutant" "$test FAILED" && exit 2; }
 	! grep '^skipped:' log || exit 2
 done
 for name in "${names[@]}"; do
-	mapfile -t files < <(sed -n 's,^+++ b/,,p' "$patches/$name.patch")
+	mapfile -t files < <("$mutants" files "$name")
 	mkdir original && cp --parents "${files[@]}" original
-	if patch -s -f -p1 -r - --no-backup-if-mismatch <"$patches/$name.patch" >log 2>&1; then
-		try "$name" "$(killer_of "$name")" || bad=1
+	if "$mutants" apply "$name" . >log 2>&1; then
+		try "$name" "${killers[$name]}" || bad=1
 	else
 		say "$name" "DOES NOT APPLY: $(head -1 log)"
 		bad=1
