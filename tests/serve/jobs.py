@@ -619,6 +619,8 @@ def case_restored():
     long = server.queue({**LONG, 'num': 1000}, 'long', 3000)
     server.json('POST', f'/v1/jobs/{waiting}/start', 202)
     wait_until(lambda: len(runs()) > before, 'the long job is not charged')
+    # Until it has kept tokens its command still writes to the ledger, which must not come between the copies.
+    wait_until(lambda: drawn() > 2000, 'the long job draws nothing')
     check(server.status(waiting) == 'queued', 'the second job does not wait')
     copy_ledger('empty', 'ledger')
     server.error('POST', f'/v1/jobs/{ready}/start', 503, 'ledger_restored')
