@@ -283,6 +283,9 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_split gen_edits gen_sch
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
+# What a sanitizer's day leaves out as well.
+later-names:
+	@echo $(LATER) $(LATER_CLI)
 test-later: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_CLI=0 \
 		tests/run.sh $(LATER:%=$(BUILD)/tests/%) $(LATER_CLI:%=tests/cli/%.sh)
@@ -502,6 +505,6 @@ oci: $(BUILD)/cuttle
 clean:
 	rm -rf build build-*/ dist
 
-.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-later test-all test-nightly $(NIGHT:%=night-%) tests check docs-check gate clang clang-run core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-later later-names test-all test-nightly $(NIGHT:%=night-%) tests check docs-check gate clang clang-run core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs protocol prove format lint install install-command install-library install-headers uninstall static wheel wheel-arm64 musl deb oci clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
